@@ -175,7 +175,8 @@ const PER_VALUE = 40
 const [COMMA, BRACKET, BRACE] = [44, 91, 123]
 
 /** Bytes that a JSON text takes when it is parsed: `[{},{},…]` takes twenty times its length. */
-export function parsedSize(bytes: Uint8Array): number {
+export function parsedSize(text: Uint8Array | string): number {
+  const bytes = typeof text === 'string' ? Buffer.from(text, 'latin1') : text
   if (bytes.length < 4096) return bytes.length
   let values = 0
   for (let i = 0; i < bytes.length; i++) {

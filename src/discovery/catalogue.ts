@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, plain, stringify } from '../json/index.ts'
-import { inTurns, nearest, proposal, shorten, tokensIn } from '../text/index.ts'
+import { inTurns, nearest, nextTurn, proposal, shorten, tokensIn } from '../text/index.ts'
 import {
   DESCRIBE,
   DISCOVERY_TOOLS,
@@ -66,7 +66,10 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
     index ??= inTurns(indexSteps(searchables(), policy))
     const isIn = (at: number) => words[at]?.group === group || words[at]?.server === group
     const accepts = group === undefined ? undefined : isIn
-    const hits = (await index).search(queries, { limit, accepts })
+    const built = await index
+    // All who have waited for it would search in one turn.
+    await nextTurn()
+    const hits = built.search(queries, { limit, accepts })
     const lines = hits.map(({ at }) => lineOf(tools[at]!))
     const among =
       group === undefined ? countText(tools.length) : `${countText(groups.get(group)!)} in ${group}`
@@ -81,9 +84,15 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
     if (!isTexts(names, MAX_DESCRIBED))
       return error(`\`names\` of ${DESCRIBE} must be an array of 1 to ${MAX_DESCRIBED} names of tools`)
     let left = MAX_DESCRIPTIONS
+    // Only for the first of them, as looking for near names takes long.
+    let hasProposed = false
     const texts = [...new Set(names)].map((name) => {
       const tool = byName.get(name)
-      if (!tool) return unknown(name)
+      if (!tool) {
+        if (hasProposed) return notFound(name)
+        hasProposed = true
+        return unknown(name)
+      }
       const whole = stringify(tool)
       // The first one is cut rather than left out, so that each can be asked for.
       const text = left === MAX_DESCRIPTIONS ? shorten(whole, left) : whole
@@ -174,7 +183,11 @@ function error(text: string): DiscoveryAnswer & { isError: true } {
 
 function unknownText(name: string, names: readonly string[]): string {
   const proposed = proposal(name, names)
-  return `Unknown tool: ${shorten(name, 80)}. ${proposed && `${proposed} `}${SEARCH} finds tools by what they do.`
+  return `${notFound(name)} ${proposed && `${proposed} `}${SEARCH} finds tools by what they do.`
+}
+
+function notFound(name: string): string {
+  return `Unknown tool: ${shorten(name, 80)}.`
 }
 
 /** A call of another tool, as `call_tool` and `call_read_tool` are told it. */

@@ -12,7 +12,7 @@ import {
   signatureOf,
 } from '../discovery/index.ts'
 import { isObject, parseVerbatim, stringify } from '../json/index.ts'
-import { giveWay, shorten } from '../text/index.ts'
+import { nextTurn, shorten } from '../text/index.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 import type { Exchange } from './http.ts'
@@ -75,8 +75,8 @@ export async function discover(call: Call, listing: Listing, source: ListSource)
   // The list of a client is what it was told to ask for again.
   const found =
     via === undefined ? await listedTools(source, isList) : await listedTool(params.name as string, source)
-  // A batch has many of them.
-  await giveWay()
+  // All who have waited for the list would work in one turn.
+  await nextTurn()
   if (call.over) return false
   if (found instanceof Fault) {
     call.fail(found)

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { type Hold, memory } from '../access/memory.ts'
+import { type Hold, memory, parsedSize } from '../access/memory.ts'
+import type { Json } from '../json/index.ts'
+import { jsonIn } from '../shaping/index.ts'
+import { nextTurn } from '../text/index.ts'
 
 /** Milliseconds for which a result is kept. */
 const LIFE = 600_000
@@ -102,4 +105,79 @@ export class KeptResults {
     shelf.timer = undefined
     this.#shelves.delete(sharer)
   }
+}
+
+/** Milliseconds for which a result stays parsed after it was read, unless the memory is needed. */
+const STAYS_PARSED = 1_000
+
+/** A result that is parsed, as long as it is read. */
+interface Reading {
+  value: Json | undefined
+  isParsed: boolean
+  readers: number
+  /** When the last of them is done. */
+  last: Promise<unknown>
+  /** Bytes that it takes. */
+  readonly size: number
+  hold: Hold
+  timer: NodeJS.Timeout | undefined
+}
+
+const readings = new WeakMap<KeptResult, Reading>()
+
+/**
+ * Reads a result, one reader after another, for whom it is parsed once; undefined: there is no room for what is parsed.
+ * @param sharer whose share of the memory that takes
+ */
+export async function readInTurn<T>(
+  result: KeptResult,
+  sharer: string,
+  read: (value: Json | undefined) => Promise<T>,
+): Promise<T | undefined> {
+  const reading = readings.get(result) ?? newReading(result)
+  if (reading.readers === 0) {
+    reading.hold.close()
+    clearTimeout(reading.timer)
+    reading.hold = memory.hold(sharer)
+    readings.set(result, reading)
+    if (!reading.hold.add(reading.size)) {
+      readings.delete(result)
+      return undefined
+    }
+  }
+  reading.readers++
+  const own = reading.last.then(async () => {
+    await nextTurn()
+    if (!reading.isParsed) {
+      reading.value = jsonIn(result.text)
+      reading.isParsed = true
+      await nextTurn()
+    }
+    return read(reading.value)
+  })
+  reading.last = own
+    .catch(() => {})
+    .then(() => {
+      if (--reading.readers === 0) rest(result, sharer, reading)
+    })
+  return own
+}
+
+function newReading({ text }: KeptResult): Reading {
+  const size = parsedSize(text)
+  const last = Promise.resolve()
+  return { value: undefined, isParsed: false, readers: 0, last, size, hold: memory.hold(), timer: undefined }
+}
+
+/** Keeps what is parsed for a moment, as long as nothing else needs the memory. */
+function rest(result: KeptResult, sharer: string, reading: Reading): void {
+  const drop = () => {
+    clearTimeout(reading.timer)
+    readings.delete(result)
+    reading.hold.close()
+  }
+  reading.hold.close()
+  reading.hold = memory.spare(sharer, drop)
+  reading.timer = setTimeout(drop, STAYS_PARSED).unref()
+  if (!reading.hold.add(reading.size)) drop()
 }

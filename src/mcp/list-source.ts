@@ -21,7 +21,8 @@ export function sessionSource(session: Session, call: SessionCall): ListSource {
 export function aloneSource(call: Call, endpoint: Endpoint): ListSource {
   const { backend, caller } = endpoint
   const { exchange } = call
-  const viewer = JSON.stringify([caller ?? exchange.peer.key, backend.viewerOf?.(exchange) ?? null])
+  // A request that stands alone has nothing of its own: all who are not known see the same list.
+  const viewer = JSON.stringify([caller ?? null, backend.viewerOf?.(exchange) ?? null])
   return sourceOf(exchange, backend, backend, viewer, 'alone', (params) => inquire(call, endpoint, params))
 }
 

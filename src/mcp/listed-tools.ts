@@ -35,6 +35,8 @@ export interface ListSource {
 
 /** Milliseconds for which a list is known; `list_changed` ends that before. */
 const LIFE = 60_000
+/** Milliseconds for which a name that a new list did not have is unknown. */
+const UNKNOWN = 5_000
 /** Lists of one backend that are kept, and characters of those that differ; the oldest gives way. */
 const MAX_LISTS = 1_000
 const MAX_SIZE = 64_000_000
@@ -47,6 +49,8 @@ interface Known {
   read?: ListedTools
   rules: string
   until: number
+  /** Until then a name that is not in it is not looked for in a newer one. */
+  searchedUntil?: number
 }
 
 /** Lists by their viewers. */
@@ -57,12 +61,16 @@ type ByDigest = Map<string, WeakRef<ListedTools>>
 const lists = new WeakMap<object, ByViewer>()
 const digests = new WeakMap<object, ByDigest>()
 
-/** The list of a caller, no older than LIFE, or than this call where it has to be `fresh`. */
+/** The list of a caller, no older than LIFE; where it has to be `fresh`, one that is being read, or read now. */
 export function listedTools(source: ListSource, fresh = false): Promise<ListedTools | Fault> {
-  const { of, viewer, rules, stands } = source
+  const known = knownOf(source)
+  const isFresh = source.stands || !known?.read
+  return known && (isFresh || !fresh) ? known.list : read(source)
+}
+
+function knownOf({ of, viewer, rules }: ListSource): Known | undefined {
   const known = lists.get(of)?.get(viewer)
-  const isGood = known?.rules === rules && known.until > performance.now()
-  return isGood && (stands || !fresh) ? known.list : read(source)
+  return known?.rules === rules && known.until > performance.now() ? known : undefined
 }
 
 /** A tool as a client sees it; undefined: it sees none. */
@@ -74,8 +82,18 @@ export async function listedTool(
   const tool = list instanceof Fault ? undefined : list.byName.get(name)
   if (tool) return { tool, list: list as ListedTools }
   // A tool that was added since is in a new list.
-  const newer = await listedTools(source, true)
+  const newer = await newerList(source)
   return newer instanceof Fault ? newer : { tool: newer.byName.get(name), list: newer }
+}
+
+/** Read again for all names that are looked for meanwhile, and a while after. */
+async function newerList(source: ListSource): Promise<ListedTools | Fault> {
+  const before = knownOf(source)
+  const isSearched = before?.searchedUntil !== undefined && before.searchedUntil > performance.now()
+  const newer = await listedTools(source, !isSearched)
+  const known = knownOf(source)
+  if (known && !isSearched) known.searchedUntil = performance.now() + UNKNOWN
+  return newer
 }
 
 /** A list has changed. */

@@ -40,9 +40,9 @@ const FREE =
   'initialize ping server/discover logging/setLevel tasks/get tasks/result tasks/update tasks/cancel'
     .split(' ')
     .concat(Object.keys(LISTING))
-const KNOWN = new Map(
-  [...FREE, ...Object.keys(NAMING), COMPLETION, LISTEN, TASKS].map((method) => [fold(method), method]),
-)
+/** Requests of clients in any revision, and of extensions that the gateway knows. */
+export const METHODS: readonly string[] = [...FREE, ...Object.keys(NAMING), COMPLETION, LISTEN, TASKS]
+const KNOWN = new Map(METHODS.map((method) => [fold(method), method]))
 const OPEN = new Set(FREE)
 /** Results that a cache between gateway and client must not give to others. */
 const CACHED = new Set(['resources/read', 'skills/get', 'server/discover'])

@@ -1,10 +1,13 @@
+import { memory } from '../access/memory.ts'
+import { limitReached } from '../access/refusals.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
-import { type Keep, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
+import { isOfValue, type Keep, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
+import { nextTurn } from '../text/index.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 import { failing } from './hand.ts'
 import type { Exchange } from './http.ts'
-import type { KeptResult, KeptResults } from './kept-results.ts'
+import { type KeptResult, type KeptResults, readInTurn } from './kept-results.ts'
 import { INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
 
 /** Of a result as a resource; its id follows. */
@@ -136,10 +139,21 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
     else if (result) passOn(call, asked, result)
     else unknown(call, asked)
   } else if (!place) unknown(call, asked)
-  else if ('uri' in asked) {
-    contentsAnswered(call, [{ uri: asked.uri, mimeType: typeOf(place), text: place.text }])
-  } else await read(call, asked.args, place)
+  else if ('uri' in asked) await readWhole(call, asked.uri, place)
+  else await read(call, asked.args, place)
 }
+
+async function readWhole(call: Call, uri: string, result: KeptResult): Promise<void> {
+  // Each is written and counted before the next one is.
+  await nextTurn()
+  const hold = memory.hold(call.exchange.stay.sharer)
+  if (hold.add(result.text.length))
+    contentsAnswered(call, [{ uri, mimeType: typeOf(result), text: result.text }])
+  else call.fail(NO_ROOM)
+  hold.close()
+}
+
+const NO_ROOM = new Fault('busy', limitReached('maxBuffered'))
 
 async function elsewhere(call: Call, replica: string): Promise<JsonObject | Fault | undefined> {
   const { method, params } = call.request
@@ -168,9 +182,20 @@ function contentsAnswered(call: Call, contents: Json): void {
   call.result(resultText(call, { contents, ...cache }))
 }
 
-async function read(call: Call, args: JsonObject, { text }: KeptResult): Promise<void> {
+async function read(call: Call, args: JsonObject, result: KeptResult): Promise<void> {
+  const { text } = result
+  const { sharer } = call.exchange.stay
   const asked = partAsked(args)
-  const part = 'fault' in asked ? asked : await partOf(text, asked)
+  const part =
+    'fault' in asked
+      ? asked
+      : isOfValue(asked)
+        ? await readInTurn(result, sharer, async (value) => (call.over ? GONE : partOf(text, asked, value)))
+        : await partOf(text, asked)
+  if (!part) {
+    call.fail(NO_ROOM)
+    return
+  }
   if ('fault' in part) {
     answerText(call, [`Nothing was read: ${part.fault}.`], part.fault)
     return
@@ -181,10 +206,12 @@ async function read(call: Call, args: JsonObject, { text }: KeptResult): Promise
     return
   }
   const end = from + part.text.length
-  const place = `Characters ${from} to ${end} of ${of}.`
-  const how = end < of ? ` For the rest, call again with \`offset\`: ${end}.` : ''
+  const place = `Characters ${from} to ${end} of ${of ?? 'more'}.`
+  const how = of === undefined || end < of ? ` For the rest, call again with \`offset\`: ${end}.` : ''
   answerText(call, from === 0 && end === of ? [part.text] : [part.text, place + how])
 }
+
+const GONE = { fault: 'the call is over' }
 
 function partAsked({
   id: _,

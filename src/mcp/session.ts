@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { HttpResponse } from '../access/http-response.ts'
 import { type Hold, memory } from '../access/memory.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { nextTurn } from '../text/index.ts'
 import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
 import { Accounted, type Accounting, Call, endSpan, InFlight } from './call.ts'
@@ -209,27 +211,38 @@ export class Session implements Resumable {
     to: BackendSession,
   ): boolean {
     const owed = messages.filter(({ kind }) => kind !== 'notification' && kind !== 'response').length
-    const reply = batch ? new BatchReply(given, owed, exchange.stay.hold) : given
+    const reply = batch && owed > 0 ? new BatchReply(given, owed, exchange.stay) : given
+    const steps: (() => void)[] = []
     for (const message of messages) {
       // What was judged is what is sent.
       const own = batch || isJudged(exchange) || this.listing ? textOf(message) : text
-      if (message.kind === 'request')
-        this.begin(new SessionCall(exchange, message, own, reply, account, this, to))
-      else if (message.kind === 'invalid')
+      if (message.kind === 'request') {
+        const call = new SessionCall(exchange, message, own, reply, account, this, to)
+        if (this.enter(call)) steps.push(() => this.begin(call))
+      } else if (message.kind === 'invalid')
         reply.answer(errorText(message.id, { code: INVALID_REQUEST, message: message.reason }))
       else if (message.kind === 'refused') reply.answer(errorText(message.id, message.error))
-      else this.notify(message, own)
+      else steps.push(() => this.notify(message, own))
     }
+    if (batch) oneByOne(steps).catch(unexpected('a batch'))
+    else for (const step of steps) step()
     return owed > 0
   }
 
-  private begin(call: SessionCall): void {
+  /** Counts a call as under way; false: it is refused. */
+  private enter(call: SessionCall): boolean {
     const { id } = call.request
     if (call.served.needsUniqueIds && this.calls.has(id)) {
       call.reject({ code: INVALID_REQUEST, message: 'A request with this id is under way' })
-      return
+      return false
     }
     this.calls.set(id, call)
+    return true
+  }
+
+  private begin(call: SessionCall): void {
+    // It was cancelled, or the session has ended, while it waited for those before it in its batch.
+    if (call.over) return
     const { listing } = this
     if (listing && isDiscovered(call, listing)) {
       const judge = (goesOn: boolean) => goesOn && this.judge(call)
@@ -530,6 +543,14 @@ interface Asked {
 /** Whether requests are judged one by one: what was judged is what is sent. */
 function isJudged({ permissions, approval }: Exchange): boolean {
   return permissions !== undefined || approval !== undefined
+}
+
+/** Takes the messages of a batch in their order, with a turn of everyone else between two. */
+async function oneByOne(steps: readonly (() => void)[]): Promise<void> {
+  for (const [i, step] of steps.entries()) {
+    if (i > 0) await nextTurn()
+    step()
+  }
 }
 
 /** Of a batch that is passed on whole: how its answer ends is known, not how each of its requests did. */

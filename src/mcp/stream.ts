@@ -323,13 +323,19 @@ const NO_ROOM = errorText(null, {
 export class BatchReply implements Reply {
   /** Answers that wait for the others. */
   private waiting: string[] | undefined = []
+  private readonly hold: Hold
+  private readonly release: () => void
 
-  /** @param owed answers; @param hold of the memory that waiting answers take */
+  /** @param owed answers; @param stay of the request, which has the memory that waiting answers take */
   constructor(
     private readonly reply: Reply,
     private owed: number,
-    private readonly hold: Hold,
-  ) {}
+    stay: Exchange['stay'],
+  ) {
+    this.hold = stay.hold
+    // Each call frees what it has before it answers.
+    this.release = stay.extend()
+  }
 
   canStream(): boolean {
     return this.reply.canStream()
@@ -349,6 +355,7 @@ export class BatchReply implements Reply {
     const { reply, waiting } = this
     if (waiting && !this.hold.add(text.length)) {
       reply.answer(NO_ROOM, 503)
+      this.release()
       return
     }
     if (waiting) waiting.push(text)
@@ -361,6 +368,7 @@ export class BatchReply implements Reply {
     if (this.owed > 0) return
     if (this.waiting?.length) this.reply.answer(`[${this.waiting.join(',')}]`)
     else this.reply.end()
+    this.release()
   }
 
   write(comment: string): void {

@@ -6,7 +6,7 @@ export { MASK_LIMITS } from './mask-text.ts'
 export { compilePages, type Next, type Pages } from './pages.ts'
 export { compileMasks, type Masks, type MaskTexts } from './path-masks.ts'
 export { type Unmatched, unmatched } from './reach.ts'
-export { type Part, type PartAsked, partOf, READ_RESULT } from './rest.ts'
+export { isOfValue, type Part, type PartAsked, partOf, READ_RESULT } from './rest.ts'
 export {
   compileShaping,
   type Keep,

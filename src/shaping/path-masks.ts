@@ -15,8 +15,11 @@ export interface Masks {
   /** The entries of `select`, and of each text of `drop`. */
   readonly select: readonly Entry[]
   readonly drop: readonly (readonly Entry[])[]
-  /** What is left of a value; `select` comes first. A value of another type than the mask expects is empty. */
-  apply(value: Json): Json
+  /**
+   * What is left of a value; `select` comes first. A value of another type than the mask expects is empty.
+   * @param most characters of JSON text after which `select` may stop
+   */
+  apply(value: Json, most?: number): Json
   /** The schema of what is left of values that the schema is true of. */
   schemaOf(schema: JsonObject): JsonObject
 }
@@ -41,8 +44,9 @@ export function compileMasks({ select: selected, drop = [] }: MaskTexts): Masks 
   return {
     select: kept,
     drop: dropped,
-    apply(value) {
-      const left = keep ? (select([keep], value) ?? emptyOf(value)) : value
+    apply(value, most) {
+      const room = most === undefined ? undefined : { left: most }
+      const left = keep ? (select([keep], value, room) ?? emptyOf(value)) : value
       return leave ? without(leave, left) : left
     },
     schemaOf: (schema) => shapedSchema(schema, keep, leave),

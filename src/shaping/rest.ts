@@ -1,7 +1,6 @@
 import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json/index.ts'
 import { giveWay } from '../text/index.ts'
-import { jsonIn } from './json-in.ts'
-import { compileMasks } from './path-masks.ts'
+import { compileFields } from './path-masks.ts'
 
 /** The tool with which a client reads what was cut off the result of another. */
 export const READ_RESULT = 'read_result'
@@ -18,29 +17,48 @@ export interface PartAsked {
   limit: number
 }
 
-/** The part, and how many characters there are of what `path` and `grep` leave. */
-export type Part = { text: string; from: number; of: number } | { fault: string }
+/** The part, and how many characters there are of what `path` and `grep` leave; undefined: more than were written. */
+export type Part = { text: string; from: number; of: number | undefined } | { fault: string }
 
-/** Reads a part of a text, in a time that grows with the length of the text. */
-export async function partOf(whole: string, { path, grep, offset = 0, limit }: PartAsked): Promise<Part> {
-  let text = whole
-  if (path !== undefined || grep !== undefined) {
-    await giveWay()
-    let value = jsonIn(whole)
-    await giveWay()
-    if (path !== undefined) {
-      const masks = compileMasks({ select: path })
-      if (Array.isArray(masks)) return { fault: `\`path\` ${masks[0]?.fault}` }
-      if (value === undefined) return { fault: '`path` is for JSON, which the result is not' }
-      value = masks.apply(value)
-      text = stringify(value)
-    }
-    if (grep !== undefined) text = await matching(value, text, grep.toLowerCase())
-  }
+/** Whether a part is one of a parsed value. */
+export function isOfValue({ path, grep }: PartAsked): boolean {
+  return path !== undefined || grep !== undefined
+}
+
+/**
+ * Reads a part of a text. It writes no more than is asked for.
+ * @param value the text, parsed where it is JSON, for a part of a value
+ */
+export async function partOf(whole: string, asked: PartAsked, value?: Json): Promise<Part> {
+  const { path, grep, offset = 0, limit } = asked
+  const enough = offset + limit + 1
+  // What is searched is all of it.
+  const left = path === undefined ? value : masked(value, path, grep === undefined ? enough : undefined)
+  if (left !== undefined && isFault(left)) return left
+  let written: Written = { text: whole, isCut: false }
+  if (grep !== undefined) written = await matching(left, whole, grep.toLowerCase(), enough)
+  else if (left !== undefined) written = await jsonText(left, enough)
+  const { text, isCut } = written
   // A pair of surrogates stays together.
   const from = startOf(text, Math.min(offset, text.length))
   const end = startOf(text, Math.min(from + limit, text.length))
-  return { text: text.slice(from, end), from, of: text.length }
+  return { text: text.slice(from, end), from, of: isCut ? undefined : text.length }
+}
+
+class Refused {
+  constructor(readonly fault: string) {}
+}
+
+function isFault(value: Json | Refused): value is Refused {
+  return value instanceof Refused
+}
+
+function masked(value: Json | undefined, path: string, enough: number | undefined): Json | Refused {
+  const masks = compileFields(path)
+  if ('fault' in masks) return new Refused(`\`path\` ${masks.fault}`)
+  return value === undefined
+    ? new Refused('`path` is for JSON, which the result is not')
+    : masks.apply(value, enough)
 }
 
 function startOf(text: string, at: number): number {
@@ -48,27 +66,105 @@ function startOf(text: string, at: number): number {
   return at > 0 && code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
 }
 
+/** A text, or the beginning of one that is long enough. */
+interface Written {
+  text: string
+  isCut: boolean
+}
+
+/** The JSON text of a value, or at least `enough` characters of it. */
+async function jsonText(value: Json, enough: number): Promise<Written> {
+  let text = ''
+  const isEnough = () => text.length >= enough
+  const write = async (one: Json): Promise<void> => {
+    const isList = Array.isArray(one)
+    if (!(isList || isObject(one)) || !Object.values(one).some(isNested)) {
+      text += stringify(one)
+      return
+    }
+    text += isList ? '[' : '{'
+    let isFirst = true
+    for (const [name, member] of Object.entries(one)) {
+      if (isEnough()) return
+      text += (isFirst ? '' : ',') + (isList ? '' : `${stringify(name)}:`)
+      isFirst = false
+      await write(member)
+      const pause = giveWay()
+      if (pause) await pause
+    }
+    text += isList ? ']' : '}'
+  }
+  await write(value)
+  return { text, isCut: isEnough() }
+}
+
+function isNested(value: Json): boolean {
+  return Array.isArray(value) || isObject(value)
+}
+
 /** Empty: nothing contains the words. */
-async function matching(value: Json | undefined, text: string, words: string): Promise<string> {
+async function matching(
+  value: Json | undefined,
+  text: string,
+  words: string,
+  enough: number,
+): Promise<Written> {
+  const room = { left: enough + 1 }
   if (value !== undefined) {
-    const found = await matchingJson(value, words)
-    return found === undefined ? '' : stringify(found)
+    const found = await matchingJson(value, words, room)
+    const json = found === undefined ? '' : stringify(found)
+    return { text: json, isCut: json.length >= enough }
   }
   const found: string[] = []
-  for (const line of text.split('\n')) {
-    if (line.toLowerCase().includes(words)) found.push(line)
+  for (let at = 0; at <= text.length && room.left > 0; ) {
+    const next = text.indexOf('\n', at)
+    const line = text.slice(at, next < 0 ? text.length : next)
+    if (await hasWords(line, words)) {
+      found.push(line)
+      room.left -= line.length + 1
+    }
+    at = next < 0 ? text.length + 1 : next + 1
     const pause = giveWay()
     if (pause) await pause
   }
-  return found.join('\n')
+  const lines = found.join('\n')
+  return { text: lines, isCut: lines.length >= enough }
 }
 
-/** The items of the outermost lists, and the other members, that contain the words; undefined: nothing does. */
-async function matchingJson(value: Json, words: string): Promise<Json | undefined> {
-  const has = (one: Json) => stringify(one).toLowerCase().includes(words)
+/** Characters of a line that are looked at without a pause. */
+const PIECE = 64 * 1024
+
+async function hasWords(line: string, words: string): Promise<boolean> {
+  for (let at = 0; at < line.length; at += PIECE) {
+    // What begins in one piece may end in the next one.
+    if (
+      line
+        .slice(at, at + PIECE + words.length)
+        .toLowerCase()
+        .includes(words)
+    )
+      return true
+    const pause = giveWay()
+    if (pause) await pause
+  }
+  return false
+}
+
+/**
+ * The items of the outermost lists, and the other members, that contain the words; undefined: nothing does.
+ * @param room for what is found; the rest is not looked at once it is full
+ */
+async function matchingJson(value: Json, words: string, room: { left: number }): Promise<Json | undefined> {
+  const has = (one: Json) => {
+    const text = stringify(one)
+    const isFound = text.toLowerCase().includes(words)
+    if (isFound) room.left -= text.length + 1
+    return isFound
+  }
   if (Array.isArray(value)) {
     const items: Json[] = []
     for (const item of value) {
+      if (room.left <= 0) break
       if (has(item)) items.push(item)
       const pause = giveWay()
       if (pause) await pause
@@ -78,7 +174,10 @@ async function matchingJson(value: Json, words: string): Promise<Json | undefine
   if (!isObject(value)) return has(value) ? value : undefined
   const made: JsonObject = {}
   for (const [name, member] of Object.entries(value)) {
-    const found = name.toLowerCase().includes(words) ? member : await matchingJson(member, words)
+    if (room.left <= 0) break
+    const isNamed = name.toLowerCase().includes(words)
+    if (isNamed) room.left -= stringify(member).length + 1
+    const found = isNamed ? member : await matchingJson(member, words, room)
     if (found !== undefined) setOwn(made, name, found)
   }
   return Object.keys(made).length > 0 ? made : undefined

@@ -78,18 +78,37 @@ function below(keep: Keep, step: Step): Keep | undefined {
   return output
 }
 
+/** Characters that what is kept may have; once there are as many, no more is looked at. */
+export interface Room {
+  left: number
+}
+
 /**
  * What the masks keep of a value; undefined: nothing, as it is of another type than they expect. Null is kept where an
  * object or array is expected.
+ * @param room counts characters that are written for certain; absent: all is kept
  */
-export function select(keeps: readonly Keep[], value: Json): Json | undefined {
-  if (value === null || keeps.some(({ whole }) => whole)) return value
+export function select(keeps: readonly Keep[], value: Json, room?: Room): Json | undefined {
+  if (value === null || keeps.some(({ whole }) => whole)) {
+    if (room) room.left -= typeof value === 'string' ? value.length : 1
+    return value
+  }
   if (Array.isArray(value)) {
     const items = keepsOfItems(keeps)
-    return items.length ? value.flatMap((item) => listed(select(items, item))) : undefined
+    return items.length ? selectItems(items, value, room) : undefined
   }
   const has = ({ outputs, members }: Keep) => outputs.size > 0 || members !== undefined
-  return isObject(value) && keeps.some(has) ? selectMembers(keeps, value) : undefined
+  return isObject(value) && keeps.some(has) ? selectMembers(keeps, value, room) : undefined
+}
+
+function selectItems(keeps: readonly Keep[], items: readonly Json[], room: Room | undefined): Json[] {
+  const selected: Json[] = []
+  for (const item of items) {
+    if (room && room.left <= 0) break
+    const kept = select(keeps, item, room)
+    if (kept !== undefined) selected.push(kept)
+  }
+  return selected
 }
 
 const LEFT_OUT: Json[] = []
@@ -106,22 +125,25 @@ export function keepsOfMember(keeps: readonly Keep[], name: string): Keep[] {
   })
 }
 
-function selectMembers(keeps: readonly Keep[], value: JsonObject): JsonObject {
+function selectMembers(keeps: readonly Keep[], value: JsonObject, room: Room | undefined): JsonObject {
   const selected: JsonObject = {}
   const put = (name: string, member: Json | undefined) => {
-    if (member !== undefined) setOwn(selected, name, member)
+    if (member === undefined) return
+    setOwn(selected, name, member)
+    if (room) room.left -= name.length
   }
   for (const keep of keeps)
     for (const name of namesOf(keep, value)) {
       const output = keep.outputs.get(name) as Keep | Taken
       if (Object.hasOwn(selected, name)) continue
       if (isTaken(output)) put(name, taken(output, 0, value))
-      else if (Object.hasOwn(value, name)) put(name, select(keepsOfMember(keeps, name), value[name] as Json))
+      else if (Object.hasOwn(value, name))
+        put(name, select(keepsOfMember(keeps, name), value[name] as Json, room))
     }
   if (keeps.some(({ members }) => members))
     for (const [name, member] of Object.entries(value))
       if (!Object.hasOwn(selected, name) && !keeps.some(({ outputs }) => isTaken(outputs.get(name))))
-        put(name, select(keepsOfMember(keeps, name), member))
+        put(name, select(keepsOfMember(keeps, name), member, room))
   return selected
 }
 

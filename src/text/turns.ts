@@ -48,6 +48,8 @@ export function turnIsOver(): boolean {
 }
 
 const waiting: (() => void)[] = []
+/** Whether those who wait go on now, or will. */
+let isGoing = false
 /** Since when others have had their turn. */
 let since = 0
 /** Milliseconds in which those who wait go on. */
@@ -56,7 +58,10 @@ let share = TURN
 /** Resolves in a later turn, in which those who wait here go on one after another until their share of it is over. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) > 1) return
+    waiting.push(resolve)
+    // A second immediate would give them a second share of the same turn.
+    if (isGoing) return
+    isGoing = true
     turnIsOver()
     since = began
     setImmediate(goOn)
@@ -86,6 +91,7 @@ function next(): void {
   began = now
   since = now
   if (waiting.length > 0) setImmediate(goOn)
+  else isGoing = false
 }
 
 /** Between two stages that may each take long: to be awaited, and resolves at once while the turn is young. */

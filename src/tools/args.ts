@@ -9,7 +9,7 @@ import {
   stringify,
   valueAt,
 } from '../json/index.ts'
-import { cut, nearest } from '../text/index.ts'
+import { type Comparisons, comparisons, cut, nearest } from '../text/index.ts'
 import { typeText } from './argument-text.ts'
 import { CallError } from './failure.ts'
 import type { Validate } from './validators.ts'
@@ -50,9 +50,10 @@ export function argsReader(tool: Tool, schema: JsonObject, validate: Validate): 
 }
 
 function faultText(tool: Tool, args: Json, errors: ErrorObject[], properties: string[]): string {
+  const work = comparisons()
   const faults = describeErrors(errors, args, {
     name: '`arguments`',
-    unknown: (name) => unknownText(name, properties),
+    unknown: (name) => unknownText(name, properties, work),
     args: tool.args,
   })
   const more = faults.more > 0 ? [`- and ${faults.more} more`] : []
@@ -63,8 +64,8 @@ function faultText(tool: Tool, args: Json, errors: ErrorObject[], properties: st
   ].join('\n')
 }
 
-function unknownText(name: string, properties: string[]): string {
-  const near = nearest(name, properties)
+function unknownText(name: string, properties: string[], work: Comparisons): string {
+  const near = nearest(name, properties, work)
   const cure = near
     ? `did you mean \`${near}\`?`
     : properties.length > 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSON_LIMITS, type Json, type JsonObject, parse, stringify } from '../../src/json/index.ts'
 import { takes } from '../../src/mcp/http.ts'
-import { closest, nearest } from '../../src/text/index.ts'
+import { nearest, proposal } from '../../src/text/index.ts'
 import { argsReader } from '../../src/tools/args.ts'
 import { schemaCompiler } from '../../src/tools/validators.ts'
 import { BUDGET, taken } from './held.ts'
@@ -211,6 +211,6 @@ test('Accept, names and words of any length', async () => {
     await isWithin(20, () => takes(accept, 'text', 'html'))
   const names = times(10_000, (i) => `${'a'.repeat(90)}${i}`) as string[]
   for (const word of ['b'.repeat(95), 'a'.repeat(95), 'a'.repeat(4 * MIB)])
-    for (const find of [nearest, closest]) await isWithin(50, () => find(word, names))
+    for (const find of [nearest, proposal]) await isWithin(50, () => find(word, names))
   await isWithin(50, () => nearest('abc', ['a'.repeat(4 * MIB)]))
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { memory } from '../../src/access/memory.ts'
 import type { Json } from '../../src/json/index.ts'
 import { KeptResults } from '../../src/mcp/index.ts'
-import { partOf } from '../../src/shaping/index.ts'
+import { jsonIn, partOf } from '../../src/shaping/index.ts'
 import { startEverything } from '../fixtures/everything/start.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import type { Loose } from '../support/wire.ts'
@@ -398,7 +398,7 @@ test('any part of any text is read', async () => {
       fc.array(fc.jsonValue()),
       fc.string({ minLength: 1, maxLength: 2 }),
       async (items, grep) => {
-        const part = await partOf(JSON.stringify(items), { grep, limit: 1e6 })
+        const part = await partOf('', { grep, limit: 1e6 }, jsonIn(JSON.stringify(items)))
         const found = (JSON.parse(JSON.stringify(items)) as Json[]).filter((item) =>
           JSON.stringify(item).toLowerCase().includes(grep.toLowerCase()),
         )
