@@ -79,32 +79,6 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
     return { text: [...lines, `${hits.length} of ${among}${rest}`].join('\n') }
   }
 
-  function describe(given: JsonObject): DiscoveryAnswer {
-    const names = [given.names ?? []].flat()
-    if (!isTexts(names, MAX_DESCRIBED))
-      return error(`\`names\` of ${DESCRIBE} must be an array of 1 to ${MAX_DESCRIBED} names of tools`)
-    let left = MAX_DESCRIPTIONS
-    // Only for the first of them, as looking for near names takes long.
-    let hasProposed = false
-    const texts = [...new Set(names)].map((name) => {
-      const tool = byName.get(name)
-      if (!tool) {
-        if (hasProposed) return notFound(name)
-        hasProposed = true
-        return unknown(name)
-      }
-      const whole = stringify(tool)
-      // The first one is cut rather than left out, so that each can be asked for.
-      const text = left === MAX_DESCRIPTIONS ? shorten(whole, left) : whole
-      if (text.length > left)
-        return `${shorten(name, 80)}: too long to be described together with the others; describe it alone`
-      left -= text.length
-      return text
-    })
-    const text = texts.join('\n')
-    return names.some((name) => byName.has(name)) ? { text } : { text, isError: true }
-  }
-
   return {
     get tokens() {
       tokens ??= tokensOf(tools)
@@ -121,9 +95,36 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
       return shown
     },
     search,
-    describe,
+    describe: (given) => describeTools(given, byName),
     unknown,
   }
+}
+
+/** The definitions of tools that are named. */
+function describeTools(given: JsonObject, byName: ReadonlyMap<string, JsonObject>): DiscoveryAnswer {
+  const names = [given.names ?? []].flat()
+  if (!isTexts(names, MAX_DESCRIBED))
+    return error(`\`names\` of ${DESCRIBE} must be an array of 1 to ${MAX_DESCRIBED} names of tools`)
+  let left = MAX_DESCRIPTIONS
+  // Only for the first of them, as looking for near names takes long.
+  let hasProposed = false
+  const texts = [...new Set(names)].map((name) => {
+    const tool = byName.get(name)
+    if (!tool) {
+      if (hasProposed) return notFound(name)
+      hasProposed = true
+      return unknownText(name, [...byName.keys()])
+    }
+    const whole = stringify(tool)
+    // The first one is cut rather than left out, so that each can be asked for.
+    const text = left === MAX_DESCRIPTIONS ? shorten(whole, left) : whole
+    if (text.length > left)
+      return `${shorten(name, 80)}: too long to be described together with the others; describe it alone`
+    left -= text.length
+    return text
+  })
+  const text = texts.join('\n')
+  return names.some((name) => byName.has(name)) ? { text } : { text, isError: true }
 }
 
 /** Estimated tokens of a list of tools. */
