@@ -42,7 +42,7 @@ one that does not, are an error.
 |---|---|---|
 | a JSON body, inside a string: \`{"name": "{{.Args.name}}"}\` | escaped for JSON | nothing |
 | a JSON body, in the place of a value: \`{"id": {{.Args.id}}}\` | numbers, booleans, arrays and objects as JSON; a string that is itself one JSON value unchanged, any other string as a JSON string | \`null\` |
-| a URL's path: \`/plants/{{.Args.id}}\` | percent-encoded as one segment; a segment that would be \`.\`, \`..\` or empty is refused | an error |
+| a URL's path: \`/plants/{{.Args.id}}\` | percent-encoded as one segment; a segment that would be \`.\`, \`..\` or empty is refused, and so is a \`/\` or \`\\\` in an argument without [\`slashes\`](tools.md#arguments) | an error |
 | a URL's query or fragment: \`?tag={{.Args.tag}}\` | percent-encoded | an error |
 | a header | unchanged, non-ASCII characters in UTF-8; control characters are refused | the header is not sent |
 | an \`application/x-www-form-urlencoded\` body | percent-encoded as a key or value, spaces as \`+\` | nothing |

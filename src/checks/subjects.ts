@@ -1,4 +1,5 @@
 import type { Arg, Configuration, Path, Server, Tool } from '../config/index.ts'
+import { slashesOf } from '../config/model.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
 import { bodyPlace, type Place, type Roots } from '../template/index.ts'
 
@@ -27,6 +28,8 @@ export interface Args {
   required: ReadonlySet<string>
   /** Those of position `path`, which the endpoint must hold. */
   inPath: ReadonlySet<string>
+  /** What those do with slashes. */
+  slashes: ReturnType<typeof slashesOf>
   /** A schema of the author's own allows further ones. */
   open: boolean
 }
@@ -36,6 +39,7 @@ export const NO_ARGS: Args = {
   always: new Set(),
   required: new Set(),
   inPath: new Set(),
+  slashes: {},
   open: false,
 }
 
@@ -118,6 +122,7 @@ export function otherSubjects({ servers, prompts, mcpServers }: Configuration): 
         always,
         required: always,
         inPath: new Set(),
+        slashes: {},
         open: false,
       })
   }
@@ -150,7 +155,7 @@ function argsOf({ args, inputSchema }: Tool): Args {
     for (const name of inputSchema.required) if (typeof name === 'string') required.add(name)
   for (const name of required) always.add(name)
   const open = inputSchema !== undefined && inputSchema.additionalProperties !== false
-  return { schemas, always, required, inPath, open }
+  return { schemas, always, required, inPath, slashes: slashesOf(args), open }
 }
 
 function schemaOf({ type, enum: values, items, properties, default: fallback }: Arg): JsonObject {

@@ -404,6 +404,8 @@ export interface Arg {
   name: string
   /** Where the value is sent: in a header of that name, in the query, in the path of the endpoint (where its template names the argument), in the body, or as a part of a multipart form. */
   position: 'header' | 'query' | 'path' | 'body' | 'form-data'
+  /** What becomes of `/` and `\` in an argument of position `path`. */
+  slashes?: 'encode' | 'keep'
   /** Whether a call must give the argument. Default `false`. */
   required: boolean
   /** Type of the value. Default `string`. */

@@ -64,6 +64,14 @@ export function hasTemplate({ responseBody }: Pick<Tool, 'responseBody'>): boole
 
 export type ArgPosition = Arg['position']
 
+/** What the arguments of a path do with slashes, by their names. */
+export function slashesOf(args: readonly Arg[]): Record<string, NonNullable<Arg['slashes']>> {
+  const given = args.flatMap(({ name, position, slashes }) =>
+    position === 'path' && slashes ? [[name, slashes] as const] : [],
+  )
+  return Object.fromEntries(given)
+}
+
 /** What the process takes of its clients; of all of them together unless said otherwise. */
 export type ServerLimits = Omit<ProcessLimits, keyof Limits>
 

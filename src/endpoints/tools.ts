@@ -57,7 +57,7 @@ export async function probeOf(
 ): Promise<ToolProbe | string> {
   const compile = templateCompiler(env, [])
   const config = renderConfig(server, [], compile, [])
-  const { template } = compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, env)
+  const { template } = compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, { env })
   if (!template) return 'its endpoint is not a valid template: run plantgw validate'
   const { endpoint, fault } = compileEndpoint(template, tool.args, config)
   if (fault !== undefined) return `its endpoint ${fault}`
@@ -101,7 +101,7 @@ async function firstThatRenders<T>(render: (flavour: Flavour) => T | Promise<T>)
 async function trustedHeaders(tool: Tool, config: Readonly<Record<string, string>>, env: Env) {
   const entries = Object.entries(tool.headers)
   const fixed = entries.filter(([, source]) => {
-    const { template } = compileQuietly(source, 'header', REQUEST_ROOTS, env)
+    const { template } = compileQuietly(source, 'header', REQUEST_ROOTS, { env })
     return template !== undefined && isFixed(template)
   })
   const own: Tool = { ...tool, args: [], headers: Object.fromEntries(fixed) }

@@ -1,4 +1,5 @@
-import type { JsonObject } from '../json/index.ts'
+import { type JsonObject, stringify } from '../json/index.ts'
+import { hasSlash } from '../template/index.ts'
 import type { Place } from './fixed.ts'
 import { mapOf, textOf, Unfit } from './open-document.ts'
 import { toSchema, withExample } from './schema.ts'
@@ -45,7 +46,8 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
   const add = (what: Writable, place: Place, position?: DraftArg['position']) => {
     const said = textOf(parameter.description) ?? textOf(what.schema.description) ?? ''
     const description = withExample(said, what.schema.enum ? {} : parameter, LENGTHS.argument)
-    const arg = draft.add(name, place, { position, required, schema: what.schema, description })
+    const slashes = position === 'path' && showsSlash(parameter, what.schema) ? 'encode' : undefined
+    const arg = draft.add(name, place, { position, required, slashes, schema: what.schema, description })
     for (const left of arg ? what.leftOut : []) leaveOutMember(draft, left, name)
     return arg
   }
@@ -76,6 +78,13 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
     default:
       throw new Unfit(`a parameter in ${String(parameter.in)} is not supported`)
   }
+}
+
+/** Whether a value that the description itself gives for a parameter has a slash. */
+function showsSlash({ example, examples }: JsonObject, schema: JsonObject): boolean {
+  const ofSchema = [schema.example, schema.examples, schema.enum, schema.const, schema.default]
+  const given = [example, ...Object.values(mapOf(examples)).map((one) => mapOf(one).value), ...ofSchema]
+  return given.some((one) => one !== undefined && hasSlash(stringify(one)))
 }
 
 function addHeader(

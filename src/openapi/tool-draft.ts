@@ -12,6 +12,8 @@ export interface DraftArg {
   /** Undefined: only templates read it. */
   position: ArgPosition | undefined
   required: boolean
+  /** In a path: values may hold slashes. */
+  slashes?: 'encode' | undefined
   schema: JsonObject
   /** Its own words, which go before those of the schema. */
   description?: string | undefined

@@ -175,13 +175,14 @@ function described({ name, schema, description = '' }: DraftArg): JsonObject {
 }
 
 /** What `args` say beside an `inputSchema`: where a value goes. */
-function placeOnly({ name, position, required, schema }: DraftArg): JsonObject {
+function placeOnly({ name, position, required, slashes, schema }: DraftArg): JsonObject {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
   const type =
     types.find((one) => one !== 'null' && one !== undefined) ?? (schema.anyOf ? 'object' : 'string')
   const made: JsonObject = { name, position: position!, type }
   if (type === 'array') made.items = { type: 'string' }
   if (required) made.required = true
+  if (slashes) made.slashes = slashes
   return made
 }
 
@@ -229,7 +230,7 @@ const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'objec
 const OWN = new Set(['type', 'description', 'enum', 'items', 'properties'])
 
 /** The argument in the words of `args`, where they say all that its schema does. */
-function plainArg({ name, position, required, schema }: DraftArg): JsonObject | undefined {
+function plainArg({ name, position, required, slashes, schema }: DraftArg): JsonObject | undefined {
   const { default: preset, ...rest } = schema
   // A default of `args` is sent; the API applies its own, which is only shown.
   if (preset !== undefined && !required) return undefined
@@ -243,6 +244,7 @@ function plainArg({ name, position, required, schema }: DraftArg): JsonObject | 
     position,
     type: type!,
     ...(required && { required }),
+    ...(slashes && { slashes }),
     ...(description !== undefined && { description }),
     ...more,
   }

@@ -34,6 +34,8 @@ export class State implements Host {
   markSpans: Span[] = []
   /** A URL's origin is known to end before what comes next. */
   originChecked = false
+  /** What is wrong with a value in the path of a URL, unless something worse is. */
+  pathFault: Fault | undefined
   readonly go: boolean
   readonly max: number
   /** Steps that are left. */

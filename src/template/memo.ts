@@ -1,7 +1,7 @@
 import { compile, type Parsed, parse } from './template.ts'
 import type { Compiled, CompileOptions } from './types.ts'
 
-type Options = Pick<CompileOptions, 'place' | 'env' | 'roots' | 'trusted'>
+type Options = Pick<CompileOptions, 'place' | 'env' | 'roots' | 'trusted' | 'slashes'>
 
 /** Templates of one run, parsed and compiled once: many tools write the same text, and several stages look at it. */
 export interface Memo {
@@ -63,9 +63,9 @@ export function templateMemo(env: CompileOptions['env']): Memo {
   return {
     parse: parsed,
     compile(source, options) {
-      const { place, roots, trusted } = options
+      const { place, roots, trusted, slashes } = options
       if (options.env !== env || place === 'go') return compile(source, options)
-      const key = `${place} ${roots ? nameOf(roots, JSON.stringify) : ''} ${trusted?.join(' ') ?? ''}`
+      const key = `${place} ${roots ? nameOf(roots, JSON.stringify) : ''} ${trusted?.join(' ') ?? ''} ${JSON.stringify(slashes) ?? ''}`
       return remembered(source, key, () => compile(source, options, () => parsed(source)))
     },
     of: (source) => known.get(source),

@@ -26,6 +26,7 @@ import {
   DEFAULT_TEMPLATE_LIMITS,
   type Limits,
   type Place,
+  type Reference,
   type RenderError,
   type Template,
   type TemplateError,
@@ -89,7 +90,8 @@ function compileWith(
 
   const place = placeOf(options.place, tree)
   if (place === 'url' || isHeader(place)) tree.root = trimEnds(tree.root)
-  const rules = rulesOf(place, tree, source, sink)
+  const references = new Map<string, Reference>()
+  const rules = rulesOf(place, tree, source, sink, { slashes: options.slashes, references })
   const compilation: Compilation = {
     go,
     functions,
@@ -98,16 +100,18 @@ function compileWith(
     trusted: options.trusted ?? [],
     secrets: options.secrets,
     sink,
-    references: new Map(),
+    references,
     changes: { ...UNMARKED },
     dynamic: false,
   }
   const run = compileTree(tree, compilation, rules)
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
-  const references = [...compilation.references.values()]
   const compiled = { run, rules, place, limits, roots: options.roots, locate }
-  return { template: new CompiledTemplate(source, references, compiled, compilation.dynamic), errors: [] }
+  return {
+    template: new CompiledTemplate(source, [...references.values()], compiled, compilation.dynamic),
+    errors: [],
+  }
 }
 
 /** What a rendering needs of what was compiled. */
@@ -185,7 +189,13 @@ export function placeOf(place: Place, tree: Tree): Place {
   return place
 }
 
-function rulesOf(place: Place, tree: Tree, source: string, sink: ErrorSink): PlaceRules {
+function rulesOf(
+  place: Place,
+  tree: Tree,
+  source: string,
+  sink: ErrorSink,
+  { slashes, references }: Pick<CompileOptions, 'slashes'> & Pick<Compilation, 'references'>,
+): PlaceRules {
   switch (place) {
     case 'go':
       return goRules
@@ -198,7 +208,7 @@ function rulesOf(place: Place, tree: Tree, source: string, sink: ErrorSink): Pla
     case 'verbatim':
       return verbatimRules(sink)
     case 'url':
-      return urlRules(sink)
+      return urlRules(sink, slashes, references)
     case 'form':
       return formRules
     case 'header':

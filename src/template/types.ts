@@ -55,10 +55,18 @@ export interface CompileOptions {
   sprig?: boolean
   /** First segments of a reference whose values the author wrote, and which URLs take as they are. */
   trusted?: readonly string[]
+  /**
+   * Members of `.Args` whose values may hold `/` and `\` in the path of a URL, and what becomes of it. A slash in any other
+   * value of a caller is an error there. Absent: all slashes are encoded.
+   */
+  slashes?: Readonly<Record<string, Slashes>> | undefined
   /** Values whose text, and whatever is made of it, is printed as `***`. Default: none. */
   secrets?: Secrets
   limits?: Partial<Limits>
 }
+
+/** `encode`: as a part of one segment; `keep`: between segments. */
+export type Slashes = 'encode' | 'keep'
 
 export interface Secrets {
   /** Whether what stands at this path from the root is a secret, or may hold one; empty: the root as a whole. */

@@ -19,7 +19,7 @@ export type Endpoint = (root: Root) => Target | Promise<Target>
 /** What the template means to reach, as far as it can be known before a call. */
 interface Intent {
   origin: string
-  segments: number
+  segments: number | undefined
 }
 
 interface Foreseen {
@@ -57,7 +57,7 @@ export function compileEndpoint(
     }
     if (intent && origin !== intent.origin) return fail('has another origin than its template')
     const path = readPath(url, end)
-    if (intent && countSegments(path) !== intent.segments)
+    if (intent?.segments !== undefined && countSegments(path) !== intent.segments)
       return fail('has another number of path segments than its template')
     return { origin, path }
   }
@@ -155,7 +155,9 @@ function foresee(template: Template, args: Arg[], config: Root['Config']): Fores
     if (end < 0) return { fault: 'is not an absolute http or https URL' }
     const target = { origin: readOrigin(url.slice(0, end)), path: readPath(url, end) }
     if (fixed) return { target }
-    const intent = { origin: target.origin, segments: countSegments(target.path) }
+    // A value that keeps its slashes is of any number of segments.
+    const keeps = args.some(({ position, slashes }) => position === 'path' && slashes === 'keep')
+    const intent = { origin: target.origin, segments: keeps ? undefined : countSegments(target.path) }
     return { intent, authored: new Set([target.origin]) }
   } catch (error) {
     if (!(error instanceof UrlError)) throw error

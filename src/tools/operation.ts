@@ -1,4 +1,4 @@
-import type { Tool } from '../config/model.ts'
+import { slashesOf, type Tool } from '../config/model.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
 import type { ReadAnswer } from './answer.ts'
@@ -70,7 +70,9 @@ export function compileAsync(
   if (!given) return undefined
   const templateOf = (source: string | undefined, at: string[], place: 'url' | 'text') => {
     const key = [...path, 'async', ...at]
-    return source === undefined ? undefined : compile(source.trim(), key, place, RESPONSE_ROOTS)
+    return source === undefined
+      ? undefined
+      : compile(source.trim(), key, place, RESPONSE_ROOTS, slashesOf(tool.args))
   }
   const poll = templateOf(given.poll, ['poll'], 'url')
   const cancel = templateOf(given.cancel?.endpoint, ['cancel', 'endpoint'], 'url')

@@ -4,8 +4,10 @@ import type { FindingCode } from '../findings/codes.ts'
 import { type Json, stringify, valueAt } from '../json/index.ts'
 import {
   type Compiled,
+  type CompileOptions,
   compile,
   hasDotSegment,
+  hasSlash,
   type Memo,
   type Place,
   type Reference,
@@ -38,6 +40,7 @@ export type CompileTemplate = (
   path: (string | number)[],
   place: Place,
   roots: Roots,
+  slashes?: CompileOptions['slashes'],
 ) => Template | undefined
 
 /**
@@ -50,22 +53,28 @@ export function templateCompiler(
   memo?: Memo,
   secrets?: Secrets,
 ): CompileTemplate {
-  return (source, path, place, roots) => {
-    const { template, errors } = compileQuietly(source, place, roots, env, memo, secrets)
+  return (source, path, place, roots, slashes) => {
+    const { template, errors } = compileQuietly(source, place, roots, { env, memo, secrets, slashes })
     for (const error of errors) problems.push(problemOf(error, path, env))
     return template
   }
+}
+
+/** What a template of a tool is compiled with. */
+interface OfTool {
+  env: Env
+  memo?: Memo | undefined
+  secrets?: Secrets | undefined
+  slashes?: CompileOptions['slashes']
 }
 
 export function compileQuietly(
   source: string,
   place: Place,
   roots: Roots,
-  env: Env,
-  memo?: Memo,
-  secrets?: Secrets,
+  { env, memo, secrets, slashes }: OfTool,
 ): Compiled {
-  const options = { place, env, roots, trusted: TRUSTED }
+  const options = { place, env, roots, trusted: TRUSTED, ...(slashes && { slashes }) }
   return secrets ? compile(source, { ...options, secrets }) : (memo?.compile ?? compile)(source, options)
 }
 
@@ -237,10 +246,17 @@ function reasonOf(
       odd && `${nameOf(odd)} contains a line break or another character that is not allowed in the ${what}`
     )
   }
+  if (what === 'requestBody') {
+    const odd = paths.filter(([field]) => field !== 'Config').map(nameOf)
+    return odd.length > 0 ? `${odd.join(', ')} contains a character that XML does not have` : undefined
+  }
   const dots = find((value) => value === '.' || value === '..')
   if (dots) return `${nameOf(dots)} must not be \`${valueAt(root, dots)}\`: it must be a name`
   const given = paths.filter(([field]) => field !== 'Config')
   const holding = given.filter((path) => hasDotSegment(textOf(valueAt(root, path))))
+  const slashed = given.filter((path) => path.length > 1 && hasSlash(textOf(valueAt(root, path))))
+  if (holding.length === 0 && slashed.length > 0)
+    return `${slashed.map(nameOf).join(', ')} must not contain \`/\` or \`\\\`, encoded or not: it is one part of the URL's path`
   const names = [...new Set((holding.length > 0 ? holding : given).map(nameOf))].join(', ')
   return names && `${names} must not put \`.\` or \`..\` between slashes of the URL's path, encoded or not`
 }

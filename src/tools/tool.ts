@@ -6,6 +6,7 @@ import {
   type Limits,
   type Redact,
   type Server,
+  slashesOf,
   type Tool,
   type ToolFacts,
 } from '../config/model.ts'
@@ -230,7 +231,7 @@ function compileTool(
   const definition = toolDefinition(tool, shaping)
   const ownOutput = tool.outputSchema && outputSchema(shaping.wholeSchema(tool.outputSchema))
   const at = [...path, 'endpoint']
-  const url = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS)
+  const url = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS, slashesOf(tool.args))
   const target = url && compileEndpoint(url, tool.args, config)
   if (target?.fault)
     problems.push({
@@ -339,7 +340,7 @@ class HttpTool implements CompiledTool {
       .map(({ name, position }): [string, Position] => [name, POSITIONS[position]])
       .filter(([name, { inUrl }]) => !inUrl || !readsArgument(url, name))
     this.maskedUrl = lazy(
-      () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, namesOnly(env)).template,
+      () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, { env: namesOnly(env) }).template,
     )
     this.shownPath = lazy(() => maskOf(this.configured())(pathTemplate(tool.endpoint)))
     this.configured = lazy(() => secretsOfTool(tool, server, config, env))

@@ -38,7 +38,7 @@ tools:
     args: [{name: file, position: form-data, required: true}, {name: title, position: form-data}]
 `
 const env = { USER_TOKEN: 'env-secret-2' }
-const given = ['id=a/"b"', 'n=9223372036854775807', 'tags=["x"]', 'user={"name": "ü"}', 'q=true']
+const given = ['id=a?"b"', 'n=9223372036854775807', 'tags=["x"]', 'user={"name": "ü"}', 'q=true']
 
 describe('render', () => {
   test('shows the request with secrets masked', async (t) => {
@@ -52,13 +52,13 @@ describe('render', () => {
     assert.equal(code, 0)
     const [head, body] = stdout.split('\n\n') as [string, string]
     const lines = head.split('\n')
-    assert.equal(lines[0], 'POST http://localhost:1/users/a%2F%22b%22?key=***&sent=***&q=true')
+    assert.equal(lines[0], 'POST http://localhost:1/users/a%3F%22b%22?key=***&sent=***&q=true')
     assert.ok(lines.includes('Authorization: Bearer ***'))
     assert.ok(lines.includes('X-Api-Key: ***'))
     assert.ok(lines.includes('X-Greeting: ***'))
     assert.equal(
       body,
-      '{"id": "a/\\"b\\"", "n": 9223372036854775807, "tags": ["x"], "user": {"name":"ü"}, "hash": "***"}\n',
+      '{"id": "a?\\"b\\"", "n": 9223372036854775807, "tags": ["x"], "user": {"name":"ü"}, "hash": "***"}\n',
     )
     for (const secret of ['config-secret-1', 'env-secret-2', 'caller-secret-3', 'literal-secret'])
       assert.ok(!stdout.includes(secret), secret)
@@ -165,12 +165,12 @@ tools:
     const http = new HttpClient()
     t.after(() => http.drain())
     const { tools } = compileTools(read, read.servers[0]!, { env, limits: DEFAULT_LIMITS, http })
-    const args = { id: 'a/"b"', n: 9223372036854775807n, tags: ['x'], user: { name: 'ü' }, q: true }
+    const args = { id: 'a?"b"', n: 9223372036854775807n, tags: ['x'], user: { name: 'ü' }, q: true }
     const signal = new AbortController().signal
     const outcome = await tools
       .get('create')!
       .call(args, { headers: { authorization: 'Bearer x' }, body: null, signal })
-    assert.deepEqual(outcome.result.content, [{ type: 'text', text: 'Made 7 for a/"b"' }])
+    assert.deepEqual(outcome.result.content, [{ type: 'text', text: 'Made 7 for a?"b"' }])
     assert.equal(`${shown.method} ${shown.url}`, received!.line)
     assert.equal(shown.body, received!.body)
     const pairs = received!.headers

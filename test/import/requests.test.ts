@@ -65,8 +65,8 @@ describe('Postman collections', () => {
       { variable },
       { SHOP_SERVER_BASE_URL: 'https://test.example.com', SHOP_TEAM: 'blue' },
     )
-    const order = await send({ orderId: 7, part: 'a/b', limit: 3 }, 'get_order')
-    assert.equal(order.sent, 'GET https://test.example.com/orders/7/a%2Fb?limit=3')
+    const order = await send({ orderId: 7, part: 'a?b', limit: 3 }, 'get_order')
+    assert.equal(order.sent, 'GET https://test.example.com/orders/7/a%3Fb?limit=3')
     const made = await send({ item: 'rose', qty: 2, password: 'x' }, 'create_order')
     assert.deepEqual(
       [made.sent, JSON.parse(made.body!)],

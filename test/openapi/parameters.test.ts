@@ -43,8 +43,11 @@ for (const [name, parameter, value, query] of QUERY)
   })
 
 const PATH: [name: string, parameter: object, value: unknown, path: string][] = [
-  ['simple', { schema: { type: 'string' } }, 'a/b', 'a%2Fb'],
-  ['simple list', { schema: LIST }, ['a', 'b/c'], 'a,b%2Fc'],
+  ['simple', { schema: { type: 'string' } }, 'a?b', 'a%3Fb'],
+  ['example with a slash', { example: 'x/y', schema: { type: 'string' } }, 'a/b', 'a%2Fb'],
+  ['value with a slash', { schema: { type: 'string', enum: ['c', 'a/b'] } }, 'a/b', 'a%2Fb'],
+  ['simple list', { schema: LIST }, ['a', 'b c'], 'a,b%20c'],
+  ['list with a slash', { examples: { x: { value: ['x/y'] } }, schema: LIST }, ['a', 'b/c'], 'a,b%2Fc'],
   ['simple object', { schema: MAP }, { R: 1, G: 2 }, 'G,2,R,1'],
   ['simple object, exploded', { explode: true, schema: MAP }, { R: 1, G: 2 }, 'G=2,R=1'],
   ['label', { style: 'label', schema: { type: 'integer' } }, 5, '.5'],

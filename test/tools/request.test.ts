@@ -13,7 +13,7 @@ test('path, query, header and body arguments go where they belong', async () => 
     method: 'POST',
     endpoint: `${origin}/users/{{.Args.id}}/notes?v=1#top`,
     args: [
-      arg('id', 'path', { required: true }),
+      arg('id', 'path', { required: true, slashes: 'encode' }),
       arg('tag', 'query', { type: 'array' }),
       arg('filter', 'query', { type: 'object' }),
       arg('q', 'query'),

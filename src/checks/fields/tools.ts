@@ -161,6 +161,13 @@ function checkBody({ name, method, args, requestBody }: Tool, report: Reporter) 
 }
 
 function checkArg(arg: Arg, report: Reporter) {
+  if (arg.slashes && arg.position !== 'path')
+    report({
+      code: 'key-without-effect',
+      path: ['slashes'],
+      message: `\`slashes\` has no effect for the argument ${quote(arg.name)} of position \`${arg.position}\``,
+      hint: 'Write `position: path`, or remove it',
+    })
   // Without schemas of its own it has no pattern either.
   if (!arg.items && !arg.properties) return
   for (const fault of unsupportedPatterns(arg as unknown as Json)) report(fault)

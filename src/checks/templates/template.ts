@@ -79,8 +79,8 @@ function writeWithoutHosts(config: Server['config']): string {
   return stringify(written)
 }
 
-function writeArgs({ schemas, always, required, inPath, open }: Args): string {
-  return stringify([[...schemas], [...always], [...required], [...inPath], open])
+function writeArgs({ schemas, always, required, inPath, slashes, open }: Args): string {
+  return stringify([[...schemas], [...always], [...required], [...inPath], slashes, open])
 }
 
 function writeConfig({ config }: Server): string {
@@ -142,7 +142,8 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
   })
   checkLiteralText(tree, subject, refs, reportOnce)
   const trusted = ['Config']
-  const options = { place, env: context.env, roots: subject.roots, trusted } as const
+  const { slashes } = subject.args
+  const options = { place, env: context.env, roots: subject.roots, trusted, slashes } as const
   const { template, errors } = memo.compile(sound, options)
   // What `raw` may do elsewhere, it may not do to the host.
   if (place === 'url' && raws.length > 0)

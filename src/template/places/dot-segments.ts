@@ -36,15 +36,25 @@ const DROPPED = /[\x01-\x20\x7f-\xa0\xad\s\u200b-\u200f\u2028-\u202f\u2060\ufffd
  */
 export function hasDotSegment(path: string): boolean {
   if (!/[.%]|[^\x00-\x7f]/.test(path)) return false
-  // One character for each byte, as broken UTF-8 must stay what it is from one decoding to the next.
-  let bytes = folded(Buffer.from(path).toString('latin1'))
-  for (let i = 0; i < DECODINGS && bytes.includes('%'); i++) bytes = folded(percentDecoded(bytes))
+  const bytes = decoded(path)
   if (!bytes.includes('.')) return false
   const segments = Buffer.from(bytes, 'latin1').toString().split(/[/\\]/)
   return segments.some(
     (segment) =>
       segment.includes('.') && /^\.\.?$/.test(segment.replace(DROPPED, '').replace(/[;?#\0].*/s, '')),
   )
+}
+
+/** Whether a text holds `/` or `\`, as it is or for a server that decodes it up to three times. */
+export function hasSlash(text: string): boolean {
+  return /[/\\%]|[^\x00-\x7f]/.test(text) && /[/\\]/.test(decoded(text))
+}
+
+/** What is left after the decodings, one character for each byte: broken UTF-8 stays what it is from one to the next. */
+function decoded(text: string): string {
+  let bytes = folded(Buffer.from(text).toString('latin1'))
+  for (let i = 0; i < DECODINGS && bytes.includes('%'); i++) bytes = folded(percentDecoded(bytes))
+  return bytes
 }
 
 function folded(bytes: string): string {

@@ -4,7 +4,8 @@ import type { Flow } from '../flow.ts'
 import { withoutLone } from '../fmt/bytes.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Span } from '../node.ts'
-import { hasDotSegment } from './dot-segments.ts'
+import type { Reference, Slashes } from '../types.ts'
+import { hasDotSegment, hasSlash } from './dot-segments.ts'
 import type { Context, PlaceRules } from './rules.ts'
 
 /**
@@ -28,7 +29,12 @@ type UrlContext =
 /** Contexts in which a caller's value may stand. */
 const OPEN = new Set<Context>(['slash', 'base/', 'path', 'query', 'fragment', 'tail'])
 
-export function urlRules(errors: ErrorSink): PlaceRules {
+/** @param references those of the template, as far as it is compiled */
+export function urlRules(
+  errors: ErrorSink,
+  slashes: Readonly<Record<string, Slashes>> | undefined,
+  references: ReadonlyMap<string, Reference>,
+): PlaceRules {
   return {
     start: 'start',
     text: (context, text) => advance(context as UrlContext, text),
@@ -45,7 +51,9 @@ export function urlRules(errors: ErrorSink): PlaceRules {
         errors.add('context', span, message, hint)
       }
       const end = context === 'slash' || context === 'base/' ? 'path' : context
-      return { sink: untrustedSink(flow, span), end }
+      const mayHold = slashes ? slashesOf(flow, span, slashes, references) : 'encode'
+      const isInPath = context !== 'query' && context !== 'fragment'
+      return { sink: untrustedSink(flow, span, isInPath ? mayHold : 'encode'), end }
     },
     join,
     name: (context) => context,
@@ -120,7 +128,26 @@ const trustedSink: Sink = (_, value) => {
   return printDialect(value)
 }
 
-function untrustedSink({ form }: Flow, span: Span): Sink {
+/** What becomes of slashes in a value; undefined: it may hold none. It holds what arguments hold that it is made of. */
+function slashesOf(
+  { path }: Flow,
+  { start, end }: Span,
+  slashes: Readonly<Record<string, Slashes>>,
+  references: ReadonlyMap<string, Reference>,
+): Slashes | undefined {
+  // `.Args` of `index .Args "id"` is a reference, too.
+  const all = [...references.values()].filter((one) => one.path.length > 1 && one.path[0] !== 'Config')
+  const inside = all.filter((one) => start <= one.start && one.end <= end)
+  const paths = path ? [path] : (inside.length > 0 ? inside : all).map((one) => one.path)
+  const said = paths.map(([root, name = '']) => {
+    if (root === 'Args') return Object.hasOwn(slashes, name) ? slashes[name] : undefined
+    return root === undefined || root === 'Request' ? undefined : 'encode'
+  })
+  if (said.length === 0 || said.includes(undefined)) return undefined
+  return said.every((one) => one === 'keep') ? 'keep' : 'encode'
+}
+
+function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined): Sink {
   const ready = form === 'url' || form === 'raw'
   /** What stood before the value the last time: what an author wrote, nearly always. */
   let known = ''
@@ -132,12 +159,17 @@ function untrustedSink({ form }: Flow, span: Span): Sink {
       known = state.out
     }
     const text = typeof value === 'string' ? value : printDialect(value)
-    const written = ready ? text : encode(text)
+    if (slashes === undefined && form !== 'raw' && hasSlash(text) && !/[?#]/.test(state.out))
+      state.pathFault ??= new Fault('unsafe', SLASH, span, SLASH_HINT)
+    const written = ready ? text : slashes === 'keep' ? text.split('/').map(encode).join('/') : encode(text)
     state.marks.push(state.out.length, state.out.length + written.length)
     state.markSpans.push(span)
     return written
   }
 }
+
+const SLASH = 'a value in the path holds / or \\, directly or after decoding'
+const SLASH_HINT = 'where an argument may hold them, write `slashes: encode` or `slashes: keep` into it'
 
 const UNRESERVED = /^[\w.~-]*$/
 
@@ -166,8 +198,8 @@ const LONGEST_PATH = 1024 * 1024
 /**
  * The finished URL. Each path segment that a value from outside has a part in is looked at as a whole, with what the
  * author wrote beside the value.
- * @throws Fault `unsafe` for one that is or holds a dot segment, also for a server that decodes it again; `missing` for
- *   an empty one
+ * @throws Fault `unsafe` for one that is or holds a dot segment, also for a server that decodes it again, or a slash
+ *   that its argument may not hold; `missing` for an empty one
  */
 function finishUrl(state: State): string {
   const { out, marks, markSpans } = state
@@ -193,6 +225,7 @@ function finishUrl(state: State): string {
       end: Math.max(first.end, last.end),
     })
   }
+  if (state.pathFault) throw state.pathFault
   return out
 }
 
