@@ -18,7 +18,7 @@ import {
   uniqueName,
 } from '../config/index.ts'
 import { withToolsOf } from '../config/late-tools.ts'
-import { environmentStamp } from '../config/secret-files.ts'
+import { environmentStamp, type UsedVariable, variablesUsed } from '../config/secret-files.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
@@ -38,6 +38,7 @@ import type {
 import type { Tracer } from '../telemetry/trace.ts'
 import type { Memo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
+import { lazy } from '../tools/argument-text.ts'
 import { connectionOf, connectionStamp } from '../tools/connection.ts'
 import { compilePrompts, compileTools, knownTools, type Problem, type Tools } from '../tools/index.ts'
 import type { RedactedKind } from '../tools/mask.ts'
@@ -135,9 +136,11 @@ function prepare(
     }
   }
   const resiliences = new Map<string, Kept>()
+  const variables = lazy(() => variablesUsed(text, context.env))
+  const http = { configuration, examined: read.examined, variables }
   const servers = new Map<string, PreparedServer>([
-    ...httpServers({ configuration, examined: read.examined }, skills, context, lasting, resiliences, report),
-    ...mcpServers({ configuration, file }, context, report),
+    ...httpServers(http, skills, context, lasting, resiliences, report),
+    ...mcpServers({ configuration, file, variables }, context, report),
   ])
   const { name, tenant, notifier } = configuration
   const routes: Route[] = []
@@ -344,11 +347,16 @@ function policyOf(
 const WHOLE: Member = { server: '', blockedTools: [], toolOverrides: {} }
 
 type Compiled = [name: string, server: PreparedServer][]
+interface OfText {
+  configuration: Configuration
+  /** What its text reads of the environment. */
+  variables: () => readonly UsedVariable[]
+}
 type ReportProblems = (problems: readonly Problem[]) => void
 
 /** The servers of HTTP tools. @param resiliences gets what is known of their upstreams */
 function httpServers(
-  { configuration, examined }: Pick<ReadConfiguration, 'examined'> & { configuration: Configuration },
+  { configuration, examined, variables }: Pick<ReadConfiguration, 'examined'> & OfText,
   skills: Skills,
   context: OwnContext,
   lasting: PlaceContext,
@@ -364,7 +372,7 @@ function httpServers(
     const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
     report(ofTls)
     const onRedacted = context.redactionsOf(server.name)
-    const own = { ...lasting, connection, resilience: kept?.resilience, onRedacted }
+    const own = { ...lasting, connection, resilience: kept?.resilience, onRedacted, variables }
     const { tools, problems } = known
       ? { tools: knownTools(configuration, server, known, own), problems: [] }
       : compileTools(configuration, server, { ...own, ...(context.memo && { memo: context.memo }) })
@@ -420,7 +428,7 @@ function largestRequest(
 
 /** The MCP servers. */
 function mcpServers(
-  { configuration, file }: { configuration: Configuration; file: string },
+  { configuration, file, variables }: OfText & { file: string },
   context: OwnContext,
   report: ReportProblems,
 ): Compiled {
@@ -429,7 +437,14 @@ function mcpServers(
     const path = ['mcpServers', i]
     const { connection, problems: ofTls } = connectionOf(server, path, context.readsFiles)
     const credentials = context.credentialsOf(server)
-    const { definition, problems } = compileDefinition(server, path, context.env, credentials, connection)
+    const { definition, problems } = compileDefinition(
+      server,
+      path,
+      context.env,
+      credentials,
+      connection,
+      variables(),
+    )
     const { pinned, problem } = context.pins.of(file, configuration, server)
     report([...ofTls, ...problems, ...(problem ? [{ ...problem, path: [...path, 'pin'] }] : [])])
     const { varies, resolve } = definition

@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS, type McpServer } from '../config/index.ts'
+import { variablesUsed } from '../config/secret-files.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { type Declared, readDeclared } from '../endpoints/index.ts'
 import { guardsOfCommands, HttpClient } from '../net/index.ts'
@@ -13,12 +14,12 @@ const SOMEBODY = { caller: '', subject: '', issuer: '', scopes: new Set<string>(
 /**
  * Starts a proxied server, or connects to it, and asks what it declares.
  * @param index of the server in `mcpServers`
+ * @param text of its configuration
  * @param headers of a caller, for templates that read them
  * @returns why not, as a text, when it does not answer
  */
 export async function declaredBy(
-  server: McpServer,
-  index: number,
+  { server, index, text }: { server: McpServer; index: number; text: string },
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<Declared | string> {
@@ -28,7 +29,9 @@ export async function declaredBy(
   const { connection, problems } = connectionOf(server, path, true)
   const fault = problems.find(({ severity }) => severity === 'error')
   if (fault) return fault.message
-  const { definition } = compileDefinition(server, path, process.env, credentials, connection)
+  const { env } = process
+  const used = variablesUsed(text, env)
+  const { definition } = compileDefinition(server, path, env, credentials, connection, used)
   const identity = credentials?.perCaller && headers.authorization !== undefined ? SOMEBODY : undefined
   const resolved = definition.resolve({ headers, query: () => ({}), identity })
   const options = { env: process.env, limits: DEFAULT_LIMITS, log: silentLog, version: VERSION }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { CODES, explain, type FindingCode, listCodes } from '../findings/index.ts'
 import { nearest } from '../text/index.ts'
@@ -5,9 +6,17 @@ import { wantsColor } from './output.ts'
 
 export function explainCommand(exit: (code: number) => void): Command {
   return new Command('explain')
-    .description('Explain what a finding means and how to fix it, with examples.')
-    .argument('[code]', 'the code in brackets after a finding (default: list all codes)')
-    .action((code: string | undefined) => exit(explainCode(code)))
+    .description(
+      'Explain what a finding means and how to fix it, with examples, or which secrets a configuration has masked in answers.',
+    )
+    .argument(
+      '[code]',
+      'the code in brackets after a finding, or a configuration file (default: list all codes)',
+    )
+    .action(async (given: string | undefined) => {
+      if (given === undefined || !existsSync(given)) return exit(explainCode(given))
+      exit(await (await import('./masked-secrets.ts')).explainMasks(given))
+    })
 }
 
 function explainCode(code: string | undefined): number {

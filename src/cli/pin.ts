@@ -43,6 +43,7 @@ export function pinCommand(exit: (code: number) => void): Command {
 interface Target {
   server: McpServer
   index: number
+  text: string
   name: string
   lock: string
 }
@@ -71,12 +72,12 @@ async function pin(paths: readonly string[], flags: PinFlags): Promise<number> {
   })
 }
 
-function targetsOf({ configuration, file }: ReadConfiguration): Target[] {
+function targetsOf({ configuration, file, text }: ReadConfiguration): Target[] {
   if (!configuration) return []
   return configuration.mcpServers.flatMap((server, index) =>
     server.pin === 'off'
       ? []
-      : [{ server, index, name: qualifiedName(configuration, server.name), lock: lockOf(file) }],
+      : [{ server, index, text, name: qualifiedName(configuration, server.name), lock: lockOf(file) }],
   )
 }
 
@@ -126,12 +127,8 @@ function readable(path: string): PinLock {
 }
 
 /** What a server declares as the lock holds it, which is what is compared with it. */
-async function pinned(
-  { server, index }: Target,
-  { header }: PinFlags,
-  signal: AbortSignal,
-): Promise<Declared | string> {
-  const declared = await declaredBy(server, index, header, signal)
+async function pinned(target: Target, { header }: PinFlags, signal: AbortSignal): Promise<Declared | string> {
+  const declared = await declaredBy(target, header, signal)
   if (typeof declared === 'string') return declared
   const { instructions, tools, prompts } = declared
   const all = {

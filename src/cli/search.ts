@@ -121,13 +121,15 @@ async function toolsOf(
 }
 
 async function ofConfiguration(
-  { configuration }: ReadConfiguration,
+  { configuration, text }: ReadConfiguration,
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<SearchableTool[]> {
   if (!configuration) return []
   const own = configuration.tools.map((tool) => searchable(tool, serverOf(configuration, tool.name)))
-  const asked = configuration.mcpServers.map((server, i) => ofServer(server, i, headers, signal))
+  const asked = configuration.mcpServers.map((server, index) =>
+    ofServer({ server, index, text }, headers, signal),
+  )
   return [...own, ...(await Promise.all(asked)).flat()]
 }
 
@@ -138,12 +140,12 @@ function serverOf({ servers, name }: Configuration, tool: string): string {
 
 /** The tools of a proxied server as clients see them; a server that does not answer is reported and has none. */
 async function ofServer(
-  server: McpServer,
-  index: number,
+  target: { server: McpServer; index: number; text: string },
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<SearchableTool[]> {
-  const answer = await declaredBy(server, index, headers, signal)
+  const { server } = target
+  const answer = await declaredBy(target, headers, signal)
   if (typeof answer === 'string') {
     process.stderr.write(`plantgw: ${printable(server.name)}: ${printable(answer)}\n`)
     return []

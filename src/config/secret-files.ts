@@ -112,7 +112,28 @@ export function unreadOf(env: Env, name: string): string | undefined {
 }
 
 /** A variable or secret file in `${…}`, or a variable of `env "NAME"` in a template. */
-const USED = /\$\{(?:file:(\/[^}$]*)|([A-Za-z_]\w*))|\benv\s+["`](\w+)["`]/g
+const USED = /\$\{(?:file:(\/[^}$]*)|([A-Za-z_]\w*))|\benv\s+\\?["`](\w+)\\?["`]/g
+
+/** A variable or secret file that a configuration reads. */
+export interface UsedVariable {
+  name: string
+  value: string
+  /** A secret file holds it: it is a secret, whatever its name is. */
+  isSecretFile: boolean
+}
+
+/** What the text of a configuration reads of the environment, by `${…}` or `env`. */
+export function variablesUsed(text: string, env: Env): UsedVariable[] {
+  const found = new Map<string, UsedVariable>()
+  for (const [, path, inText, inTemplate] of text.matchAll(USED)) {
+    const name = path ?? inText ?? inTemplate!
+    const secret = path === undefined ? undefined : read.get(env)?.get(path)
+    const value = path === undefined ? env[name] : secret && 'value' in secret ? secret.value : undefined
+    const isSecretFile = path !== undefined || (secretNames.get(env)?.has(name) ?? false)
+    if (value) found.set(name, { name, value, isSecretFile })
+  }
+  return [...found.values()]
+}
 
 /** By environment and configuration, which is the same object as long as its text is: it is looked through once. */
 const stamps = new WeakMap<Env, WeakMap<Configuration, string>>()

@@ -1,5 +1,6 @@
 import { sampleArgs } from '../checks/samples.ts'
 import type { McpServer, Path } from '../config/index.ts'
+import { variablesUsed } from '../config/secret-files.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { type Connection, guardsOfCommands, HttpClient } from '../net/index.ts'
@@ -82,7 +83,14 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
     const credentials = credentialsFor({ http, guards: guardsOfCommands(), log })(server)
     const at = ['mcpServers', i]
     const { connection, problems: ofTls } = connectionOf(server, at, true)
-    const { definition, problems } = compileDefinition(server, at, env, credentials, connection)
+    const { definition, problems } = compileDefinition(
+      server,
+      at,
+      env,
+      credentials,
+      connection,
+      variablesUsed(read.text, env),
+    )
     if ([...ofTls, ...problems].some(({ severity }) => severity === 'error'))
       return [skip(type, shownAddress(server), user, 'its definition has errors: run plantgw validate')]
     const resolved = definition.resolve({ headers: {}, query: () => ({}) })
@@ -129,6 +137,7 @@ function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Ta
         try {
           const context = {
             env,
+            variables: () => variablesUsed(read.text, env),
             limits: { ...limits, timeout, connectTimeout: timeout },
             http,
             guards: guardsOfCommands(),

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import type { Server, Tool } from '../config/model.ts'
+import { type UsedVariable, variablesUsed } from '../config/secret-files.ts'
 import { ExactNumber, type Json, parse } from '../json/index.ts'
 import { isCertainSecret, isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
@@ -9,47 +11,82 @@ import type { Env } from './templates.ts'
 import type { UpstreamRequest } from './types.ts'
 
 /** Characters; shorter ones stand in too many other words. */
-const SHORTEST = 6
+export const SHORTEST = 8
 /** Characters; longer ones are content, and looking for them takes long. */
 const LONGEST = 8192
 /** With more, which no request of use has, nothing of an answer is shown: each is looked for in all of it. */
 const MOST = 32
-/** Characters of a variable's value that a tool may hold without naming the variable, as `${NAME}` is replaced by then. */
-const SHORTEST_HELD = 8
 /** What a `session`, `cookie` or `key` may well be without being a secret. */
 const WORDS = /^[a-z]+(?:[ _-][a-z]+)*$/i
 /** Nobody keeps these as a secret. */
 const HARMLESS = /^(?:https?:\/\/[^@?]*|basic|bearer|digest|apikey)$/is
+/** How names of variables end that speak of a secret without being one. */
+const ABOUT_SECRET = /[_-](?:home|dir|path|file|sock|socket|host|port|url|uri|name|realm|type|mode|ttl)$/i
 
 /** Whether this value under a name that speaks of secrets is one. */
 function isSecret(name: string, value: string): boolean {
-  if (value.length < SHORTEST || value.length > LONGEST || HARMLESS.test(value)) return false
+  if (!isFitting(value) || HARMLESS.test(value)) return false
   return isCertainSecret(name) || !WORDS.test(value)
 }
 
+const isFitting = ({ length }: string) => length >= SHORTEST && length <= LONGEST
+
+/** Whether a text is the path of a file, folder or socket: secrets in Base64 begin with a slash too. */
+function isPath(text: string): boolean {
+  const path = text.replace(/^[a-z+]+:(?:path=|\/\/)?(?=\/)/i, '')
+  if (/^(?:~|\.{1,2}|[A-Za-z]:)[\\/]/.test(path)) return true
+  const [top] = /^\/[\w.-]+/.exec(path) ?? []
+  return top !== undefined && existsSync(top)
+}
+
+/** A value that answers do not show, and where the configuration has it from. */
+export interface ConfiguredSecret {
+  value: string
+  from: string
+}
+
 /** The secrets that a tool's author put in. @param config as rendered */
-export function secretsOfTool(tool: Tool, server: Server, config: Root['Config'], env: Env): string[] {
+export function secretsOfTool(
+  tool: Tool,
+  server: Server,
+  config: Root['Config'],
+  env: Env,
+  used?: readonly UsedVariable[],
+): ConfiguredSecret[] {
   const { endpoint, requestBody = '', headers } = tool
   const texts = [endpoint, requestBody, ...Object.values(headers), ...Object.values(server.config)]
-  return configuredSecrets(texts, config, env)
+  return configuredSecrets(texts, 'config', config, env, used)
 }
 
 /**
- * Values whose names speak of secrets, and those of variables of the environment with such names that the texts name
- * or hold.
+ * Values whose names speak of secrets; variables with such names that the configuration reads, and secret files, where
+ * the texts name or hold them. What is merely equal to another variable of the environment is no secret.
+ * @param key of the values
+ * @param used what the file reads of the environment; default: what templates among the texts read
  */
 export function configuredSecrets(
   texts: readonly string[],
+  key: string,
   values: Readonly<Record<string, string>>,
   env: Env,
-): string[] {
+  used: readonly UsedVariable[] = variablesUsed(texts.join('\n'), env),
+): ConfiguredSecret[] {
   const isUsed = (text: string) => texts.some((one) => one.includes(text))
-  const isOfSecret = (entry: [string, string | undefined]): entry is [string, string] =>
-    entry[1] !== undefined && isSecretName(entry[0]) && isSecret(entry[0], entry[1])
-  const variables = Object.entries(env)
-    .filter(isOfSecret)
-    .filter(([name, value]) => isUsed(name) || (value.length >= SHORTEST_HELD && isUsed(value)))
-  return [...Object.entries(values).filter(isOfSecret), ...variables].flatMap(([, value]) => partsOf(value))
+  const own = Object.entries(values)
+    .filter(([name, value]) => isSecretName(name) && isSecret(name, value) && !isPath(value))
+    .map(([name, value]) => ({ value, from: `\`${name}\` of \`${key}\`, by its name` }))
+  const read = used
+    .filter(({ name, value, isSecretFile }) =>
+      isSecretFile
+        ? isFitting(value)
+        : isSecretName(name) && !ABOUT_SECRET.test(name) && isSecret(name, value) && !isPath(value),
+    )
+    .filter(({ name, value }) => isUsed(name) || isUsed(value))
+    .map(({ name, value, isSecretFile }) => ({
+      value,
+      from: isSecretFile ? `the secret file of \`${name}\`` : `the variable ${name}, by its name`,
+    }))
+  return [...own, ...read]
 }
 
 type SentParts = Pick<UpstreamRequest, 'headers' | 'path'>
@@ -57,10 +94,22 @@ type SentParts = Pick<UpstreamRequest, 'headers' | 'path'>
 /**
  * What is worth stealing of what a request sends: the secrets of its author, and the values of headers and query
  * parameters with telling names.
- * @param configured as `secretsOfTool` finds them
  */
-export function secretsOf(sent: SentParts, configured: readonly string[]): string[] {
-  return secretsAmong(tellingPairs(sent), configured)
+export function secretsOf(sent: SentParts, configured: readonly ConfiguredSecret[]): ConfiguredSecret[] {
+  const pairs = tellingPairs(sent)
+  const own = pairs.flatMap((value, i) =>
+    i % 2 === 1 && isSecret(pairs[i - 1]!, value)
+      ? [{ value, from: `the header or parameter \`${pairs[i - 1]}\`` }]
+      : [],
+  )
+  return [...configured, ...own]
+}
+
+/** What answers do not show of secrets. */
+export function shownNowhere(secrets: readonly ConfiguredSecret[]): string[] {
+  return [...new Set(secrets.flatMap(({ value }) => partsOf(value)))].filter(
+    ({ length }) => length >= SHORTEST,
+  )
 }
 
 function secretsAmong(pairs: readonly string[], configured: readonly string[]): string[] {
@@ -138,7 +187,7 @@ function textsOf(value: Json, wanted: ReadonlySet<string>, texts?: Set<string>):
 /**
  * Makes what finds the mask of a call of one tool: undefined where it sent no secret. Nearly all calls send the same, so
  * what was found for the last one is kept.
- * @param configured as `secretsOfTool` finds them
+ * @param configured what its configuration gives it
  */
 export function callMasks(
   configured: () => readonly string[],

@@ -28,7 +28,7 @@ import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
 import { type Body, compileBody, type MadeBody } from './body.ts'
-import { callMasks, masked, secretsOfTool } from './credentials.ts'
+import { callMasks, masked, secretsOfTool, shownNowhere } from './credentials.ts'
 import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
 import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
@@ -343,7 +343,9 @@ class HttpTool implements CompiledTool {
       () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, { env: namesOnly(env) }).template,
     )
     this.shownPath = lazy(() => maskOf(this.configured())(pathTemplate(tool.endpoint)))
-    this.configured = lazy(() => secretsOfTool(tool, server, config, env))
+    this.configured = lazy(() =>
+      shownNowhere(secretsOfTool(tool, server, config, env, context.variables?.())),
+    )
     this.masks = callMasks(this.configured)
   }
 

@@ -1,6 +1,7 @@
 import type { Identity } from '../access/identity.ts'
 import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
+import type { UsedVariable } from '../config/secret-files.ts'
 import type { CredentialsOf } from '../credentials/credential.ts'
 import type { Report, Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
@@ -164,6 +165,8 @@ export interface CompileContext {
   onRedacted?: OnRedacted | undefined
   /** Templates that the same run has compiled. */
   memo?: Memo
+  /** What the file reads of the environment. Default: what templates of the tool read. */
+  variables?: () => readonly UsedVariable[]
   /** What the templates of tools do not show, for requests that are not sent. Default: nothing. */
   secrets?: Secrets
 }

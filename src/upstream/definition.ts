@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Identity } from '../access/identity.ts'
 import type { McpServer } from '../config/model.ts'
+import type { UsedVariable } from '../config/secret-files.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
@@ -8,7 +9,7 @@ import type { Connection } from '../net/index.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
 import { quoteAll } from '../text/index.ts'
 import { headerPlace, lazy, wireText } from '../tools/argument-text.ts'
-import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
+import { type ConfiguredSecret, configuredSecrets, secretsOf, shownNowhere } from '../tools/credentials.ts'
 import { authoredOrigins } from '../tools/endpoint.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { CALLER, reads, templateCompiler } from '../tools/templates.ts'
@@ -59,6 +60,8 @@ export interface Definition {
   forwardsAuthorization: boolean
   /** What the configuration itself gives to the server and nobody else may hear, from its `env`, `url` and `headers`. */
   secrets: readonly string[]
+  /** Where they are from, for who asks why something is masked. */
+  secretsFrom: readonly string[]
   /** What its declarations are compared with; absent: with nothing. */
   pinned?: Pinned
   /** How it is connected to over HTTP. */
@@ -78,6 +81,7 @@ interface Named {
  * Compiles the templates of an MCP server. Never throws.
  * @param credentials what its `credentials` say
  * @param connection what its `tls` and `proxy` say
+ * @param used what the file reads of the environment; default: what templates of the entry read
  */
 export function compileDefinition(
   server: McpServer,
@@ -85,6 +89,7 @@ export function compileDefinition(
   env: Readonly<Record<string, string | undefined>>,
   credentials?: Credentials,
   connection?: Connection,
+  used?: readonly UsedVariable[],
 ): { definition: Definition; problems: Problem[] } {
   const problems: Problem[] = []
   const compile = templateCompiler(env, problems)
@@ -143,11 +148,13 @@ export function compileDefinition(
   }
   // What depends on nothing is made once.
   const constant = varies || problems.length ? undefined : resolve({ headers: {}, query: () => ({}) })
+  const secrets = secretsIn(server, { variables, headers, url }, env, used)
   const definition: Definition = {
     server,
     varies,
     perCaller,
-    secrets: secretsIn(server, { variables, headers, url }, env),
+    secrets: shownNowhere(secrets),
+    secretsFrom: [...new Set(secrets.map(({ from }) => from))],
     connection,
     forwardsAuthorization: templates.some(({ references }) => references.some(namesAuthorization)),
     resolve: constant ? () => constant : resolve,
@@ -215,13 +222,15 @@ function secretsIn(
   { args, env: variables, headers, url = '' }: McpServer,
   templates: { variables: Named[]; headers: Named[]; url: Template | undefined },
   env: Readonly<Record<string, string | undefined>>,
-): string[] {
+  used: readonly UsedVariable[] | undefined,
+): ConfiguredSecret[] {
   const constant = (named: Named[]) =>
     named.flatMap(({ name, template }) =>
       template.constant === undefined ? [] : [[name, template.constant]],
     )
   const texts = [url, ...args, ...Object.values(variables), ...Object.values(headers)]
-  const configured = configuredSecrets(texts, Object.fromEntries(constant(templates.variables)), env)
+  const own = Object.fromEntries(constant(templates.variables))
+  const configured = configuredSecrets(texts, 'env', own, env, used)
   const request = {
     headers: constant(templates.headers).flat() as string[],
     path: templates.url?.constant ?? '',

@@ -3,7 +3,7 @@ import type { BreakerSettings, Limits, Redact } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { partsOf } from '../tools/credentials.ts'
+import { partsOf, SHORTEST } from '../tools/credentials.ts'
 import {
   chained,
   type Mask,
@@ -321,9 +321,6 @@ export class Upstream {
 /** Faults of what a server declares that are remembered, and characters of a name in them. */
 const MAX_FAULTS = 100
 const MAX_NAME = 200
-
-/** Characters; what is shorter stands in too many other words. */
-const SHORTEST = 6
 
 /** @returns what takes the secrets of a configuration, and those that a credential has sent, out of answers */
 function masksOf(

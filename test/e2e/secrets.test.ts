@@ -199,3 +199,68 @@ test('render, lint-templates and check-endpoints read the secrets of the setting
   assert.match(stdout, /X-Place: a /)
   assert.doesNotMatch(stdout, /secret-1/)
 })
+
+/** Repeats its arguments and environment. */
+const CHILD = `
+require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  const text = process.argv.slice(1).join(' ') + ' ' + process.env.DATA_DIR
+  const result = method === 'initialize'
+    ? { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
+    : method === 'tools/list' ? { tools: [{ name: 'say', inputSchema: { type: 'object' } }] } : { content: [{ type: 'text', text }] }
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+})`
+
+test('an answer hides what the configuration reads as a secret, and nothing that merely occurs', async (t) => {
+  const cwd = temporaryFolder(t)
+  mkdirSync(join(cwd, 'run'))
+  writeFileSync(join(cwd, 'run/UNTOLD'), 'of-a-secret-file')
+  const said = [
+    'read-by-entry-1',
+    'only-occurs-22',
+    `${cwd}/docs`,
+    '/run/user/7/agent.sock',
+    'abcdefg',
+    'of-a-secret-file',
+  ]
+  const args = [
+    '-e',
+    CHILD,
+    '${READ_TOKEN}',
+    said[1],
+    `${cwd}/docs`,
+    '${SSH_AUTH_SOCK}',
+    '${SHORT_TOKEN}',
+    '${UNTOLD}',
+  ]
+  const server = {
+    name: 'c',
+    type: 'stdio',
+    command: process.execPath,
+    args,
+    env: { DATA_DIR: `${cwd}/data` },
+  }
+  const file = { name: 'c', routers: [{ server: 'c', prefix: '/c' }], mcpServers: [server] }
+  writeFileSync(join(cwd, 'c.yaml'), JSON.stringify(file))
+  const port = String(await freePort())
+  writeFileSync(join(cwd, 'plantgw.yaml'), `port: ${port}\nsecrets: [run]\n`)
+  const env = {
+    READ_TOKEN: said[0]!,
+    OTHER_TOKEN: said[1]!,
+    PWD: cwd,
+    OLDPWD: cwd,
+    KEYCLOAK_HOME: cwd,
+    SSH_AUTH_SOCK: said[3]!,
+    SHORT_TOKEN: said[4]!,
+  }
+  const serving = plantgw(t, ['serve', 'c.yaml'], { cwd, env })
+  await serving.until(/plantgw serves/)
+  const { stdout } = await run(t, ['call', '/c', 'say'], { cwd })
+  const shown = said.map((text, i) => ([0, 5].includes(i) ? '***' : text))
+  assert.equal(stdout.trim(), [...shown, `${cwd}/data`].join(' '))
+  const explained = await run(t, ['explain', 'c.yaml'], { cwd, env })
+  assert.equal(
+    explained.stdout,
+    'c: masked in answers: the variable READ_TOKEN, by its name; the secret file of `UNTOLD`\n',
+  )
+})

@@ -88,12 +88,12 @@ test('an error repeats no credential that the request held, whatever the upstrea
     get(
       { status: 401, headers: { 'content-type': type, 'www-authenticate': 'Bearer of="hunter-22"' }, body },
       {
-        endpoint: `${target.origin}/path?api_key=k%2F%2B123&page=page-7`,
+        endpoint: `${target.origin}/path?api_key=k%2F%2B12345&page=page-7`,
         headers: { Authorization: 'Bearer hunter-22', Cookie: 'sid=cookie-9', 'X-Trace': 'trace-5' },
         ...parts,
       },
     )
-  const said = 'hunter-22, cookie-9, k%2F%2B123, k/+123, trace-5 and page-7'
+  const said = 'hunter-22, cookie-9, k%2F%2B12345, k/+12345, trace-5 and page-7'
   const shown = '***, ***, ***, ***, trace-5 and page-7'
   const plain = await call(said, 'text/plain')
   assert.match(text(plain), /answered 401 Unauthorized:\n\*{3}, \*{3}, \*{3}, \*{3}, trace-5 and page-7$/)

@@ -25,7 +25,7 @@ const call = callable(
       'X-Token': '{{env "UPSTREAM_TOKEN"}}',
       'Idempotency-Key': 'idem-1234',
     },
-    requestBody: '{"key": "{{.Config.apiKey}}", "p": "held-secret-55"}',
+    requestBody: '{"key": "{{.Config.apiKey}}", "p": "{{env "HELD_SECRET"}}"}',
     args: [arg('q', 'query')],
   },
   {

@@ -7,6 +7,7 @@ import { buildTable } from '../../src/build/table.ts'
 import type { Route } from '../../src/build/types.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/model.ts'
+import { variablesUsed } from '../../src/config/secret-files.ts'
 import { Hub } from '../../src/mcp/index.ts'
 import { createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -39,11 +40,19 @@ export async function proxied(
     routers: [{ server: options.list ? names : 's1', prefix: '/p' }],
     mcpServers: servers.map((server, i) => ({ name: names[i], ...server })),
   }
-  const read = readConfiguration({ file: 'a.yaml', text: JSON.stringify(value) }, {})
-  if (!read.configuration) throw new Error(JSON.stringify(read.findings))
   const env = options.env ?? (process.env as Record<string, string>)
+  const read = readConfiguration({ file: 'a.yaml', text: JSON.stringify(value) }, env)
+  if (!read.configuration) throw new Error(JSON.stringify(read.findings))
+  const used = variablesUsed(read.text, env)
   const definitions = read.configuration.mcpServers.map((server, i) => {
-    const { definition, problems } = compileDefinition(server, ['mcpServers', i], env)
+    const { definition, problems } = compileDefinition(
+      server,
+      ['mcpServers', i],
+      env,
+      undefined,
+      undefined,
+      used,
+    )
     if (problems.length) throw new Error(JSON.stringify(problems))
     return definition
   })

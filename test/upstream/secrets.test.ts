@@ -88,7 +88,7 @@ test('nor does a child, in its answers or in the log', { timeout: 60_000 }, asyn
   const server = {
     type: 'stdio',
     command: process.execPath,
-    args: ['-e', CHILD, 'by-argument-77'],
+    args: ['-e', CHILD, '${ARGUMENT_TOKEN}'],
     env: { API_KEY: 'topsecret-123', MODE: 'production' },
   }
   const env = { ...(process.env as Record<string, string>), ARGUMENT_TOKEN: 'by-argument-77' }

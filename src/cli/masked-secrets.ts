@@ -1,0 +1,45 @@
+import { readConfigurations } from '../checks/index.ts'
+import type { Env, McpServer, Server, Tool } from '../config/index.ts'
+import { type UsedVariable, variablesUsed } from '../config/secret-files.ts'
+import { printable } from '../findings/frame.ts'
+import { isSecretHeader, quote } from '../text/index.ts'
+import { secretsOfTool } from '../tools/credentials.ts'
+import { renderConfig, templateCompiler } from '../tools/templates.ts'
+import { compileDefinition } from '../upstream/definition.ts'
+import { printFindings } from './output.ts'
+import { localEnvironment } from './settings.ts'
+
+/** Prints which secrets answers of each server of a configuration do not show, and why; never the values. */
+export async function explainMasks(path: string): Promise<number> {
+  const env = localEnvironment()
+  const { configurations, findings, sources } = await readConfigurations([path], env)
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  if (errors.length) printFindings(errors, sources)
+  for (const { configuration, text } of configurations) {
+    if (!configuration) continue
+    const used = variablesUsed(text, env)
+    for (const server of configuration.servers) print(server, ofTools(server, configuration.tools, env, used))
+    for (const [i, server] of configuration.mcpServers.entries()) {
+      const { definition } = compileDefinition(server, ['mcpServers', i], env, undefined, undefined, used)
+      print(server, definition.secretsFrom)
+    }
+  }
+  return errors.length ? 1 : 0
+}
+
+function ofTools(server: Server, all: readonly Tool[], env: Env, used: readonly UsedVariable[]): string[] {
+  const config = renderConfig(server, [], templateCompiler(env, []), [])
+  const tools = all.filter(({ name }) => server.allowedTools?.includes(name) ?? true)
+  return tools.flatMap((tool) => [
+    ...secretsOfTool(tool, server, config, env, used).map(({ from }) => from),
+    ...Object.keys(tool.headers)
+      .filter(isSecretHeader)
+      .map((name) => `the header ${quote(name)}`),
+  ])
+}
+
+function print({ name, redact, credentials }: Server | McpServer, from: readonly string[]): void {
+  const all = new Set([...from, ...(credentials ? ['the tokens of `credentials`'] : [])])
+  const reasons = redact === 'off' || all.size === 0 ? ['nothing'] : [...all]
+  process.stdout.write(`${printable(`${name}: masked in answers: ${reasons.join('; ')}`)}\n`)
+}
