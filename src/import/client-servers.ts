@@ -1,5 +1,6 @@
 import { foreignFile } from '../config/foreign-file.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { shellWords } from '../text/index.ts'
 import { bridged } from './bridges.ts'
 
 /** An MCP server as a client or a proxy describes it. */
@@ -112,9 +113,15 @@ function readServer(name: string, given: JsonObject, proxy: JsonObject | undefin
 /** Some write the whole command as a list; on Windows `cmd /c` stands before it. */
 function commandOf({ command, args }: JsonObject): { command: string | undefined; args: string[] } {
   const [first, ...rest] = Array.isArray(command) ? scalars(command) : [textOf(command) ?? '']
-  const words = [first ?? '', ...rest, ...scalars(args)]
+  const words = [first ?? '', ...rest, ...(typeof args === 'string' ? wordsOf(args) : scalars(args))]
   const own = /^cmd(?:\.exe)?$/i.test(words[0]!) && /^\/c$/i.test(words[1] ?? '') ? words.slice(2) : words
   return { command: own[0] || undefined, args: own.slice(1) }
+}
+
+/** Arguments that are written as one text, split as a shell does; one argument where only a shell could split them. */
+function wordsOf(text: string): string[] {
+  const isPlain = /^[A-Za-z]:\\|\s[A-Za-z]:\\/.test(text) || /^[^"'\\|&;<>()`]*$/.test(text)
+  return (isPlain ? text.trim().split(/\s+/).filter(Boolean) : shellWords(text)) ?? [text]
 }
 
 function optionsOf(given: JsonObject | undefined): JsonObject {
@@ -140,14 +147,30 @@ function filterOf(given: JsonObject, name: string): Pick<ClientServer, 'allowedT
   }
 }
 
-function notesOf({ cwd, envFile, oauth, headersHelper }: JsonObject): string[] {
+function notesOf({ cwd, envFile, oauth, headersHelper, args, env, headers }: JsonObject): string[] {
+  const isLost = (value: Json | undefined) =>
+    value !== undefined && value !== null && (!isObject(value) || holdsMore(Object.values(value)))
   return [
+    typeof args === 'string' && 'its `args` are one text, which was split at spaces: look them over',
+    Array.isArray(args) && holdsMore(args) && 'some of its `args` are no text and are left out',
+    isLost(env) && !isPairs(env) && 'its `env` or a value of it has an unknown form and is left out',
+    isLost(headers) && 'its `headers` or a value of them has an unknown form and is left out',
     cwd !== undefined && 'its `cwd` is not kept: the process starts in the folder of the gateway',
     envFile !== undefined &&
       'its `envFile` is not read: set those variables for the gateway, and name them in `env`',
     oauth !== undefined && 'the client logs in to it by OAuth: add `credentials`',
     headersHelper !== undefined && 'its `headersHelper` is not run: add `credentials` or `headers`',
   ].filter((note) => note !== false)
+}
+
+/** Whether a list or object holds what no text says. */
+function holdsMore(values: readonly Json[]): boolean {
+  return values.some((value) => value === null || typeof value === 'object')
+}
+
+/** `NAME=value` in a list, as Docker writes an environment. */
+function isPairs(value: Json | undefined): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string' && /^\w+=/.test(one))
 }
 
 function textOf(value: Json | undefined): string | undefined {
@@ -160,6 +183,10 @@ function scalars(value: Json | undefined): string[] {
 }
 
 function textsOf(value: Json | undefined): Record<string, string> {
+  if (isPairs(value))
+    return Object.fromEntries(
+      value.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)]),
+    )
   const entries = isObject(value) ? Object.entries(value) : []
   return Object.fromEntries(
     entries

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { literal } from '../template/index.ts'
+import { isBytesType } from '../tools/answer.ts'
 import { TEXT_OR_FILE } from '../tools/schema.ts'
 import { isMap, mapOf, reasonOf, textOf, Unfit } from './open-document.ts'
 import type { Body, Operation } from './operations.ts'
@@ -52,7 +53,7 @@ function isEmpty({ schemas: { refs } }: Draft, { content }: Body): boolean {
   })
 }
 
-type Form = 'json' | 'form' | 'multipart' | 'text' | 'document'
+type Form = 'json' | 'form' | 'multipart' | 'text' | 'document' | 'bytes'
 
 /** Texts of a language of their own. */
 const DOCUMENT =
@@ -64,10 +65,11 @@ function formOf(type: string): Form | undefined {
   if (media === 'application/x-www-form-urlencoded') return 'form'
   if (media === 'multipart/form-data') return 'multipart'
   if (media === 'text/plain' || media === 'text/*') return 'text'
-  return DOCUMENT.test(media) ? 'document' : undefined
+  if (DOCUMENT.test(media)) return 'document'
+  return isBytesType(media) ? 'bytes' : undefined
 }
 
-const RANK: Form[] = ['json', 'form', 'multipart', 'text', 'document']
+const RANK: Form[] = ['json', 'form', 'multipart', 'text', 'document', 'bytes']
 
 function add(draft: Draft, body: Body, method: string): void {
   const offered = body.content.flatMap(([type, media]) => {
@@ -87,6 +89,7 @@ function add(draft: Draft, body: Body, method: string): void {
   if (form === 'form') addForm(draft, best.media, optional)
   else if (form === 'multipart') addMultipart(draft, best.media)
   else if (form === 'document') addDocument(draft, best, body)
+  else if (form === 'bytes') addBytes(draft, type, body)
   else {
     const schema = toSchema(best.media.schema, draft.schemas)
     const media = type
@@ -180,6 +183,20 @@ function addDocument(draft: Draft, { type, media }: { type: string; media: JsonO
   if (!arg) return
   draft.headers.set('Content-Type', literal(type.trim()))
   draft.requestBody = whenGiven(arg, print(`raw ${sourceText(arg)}`))
+}
+
+/** Bytes as one argument in Base64: the Content-Type makes the gateway send what it stands for. */
+function addBytes(draft: Draft, type: string, { required, description }: Body): void {
+  const kind = type.split(';')[0]!.trim().toLowerCase()
+  const said = plainText(description, LENGTHS.argument).replace(/(?<![.!?])$/, '. ')
+  const schema: JsonObject = {
+    type: 'string',
+    description: `${said === '. ' ? '' : `${said.trim()} `}The body as ${kind}, in Base64`,
+  }
+  const arg = draft.add('body', 'request', { position: 'body', required, schema })
+  if (!arg) return
+  if (arg.fixed) throw new Unfit('a body of bytes cannot have a fixed value')
+  draft.headers.set('Content-Type', literal(kind.includes('*') ? 'application/octet-stream' : kind))
 }
 
 function exampleOf(

@@ -26,13 +26,29 @@ export function groupsOf(members: readonly Member[], limit: number): Group[] {
   const byTag = groupBy(members, ({ operation }) => tagOf(operation))
   const byWord = groupBy([...byTag], ([tag]) => tag.split('-')[0]!)
   const unique = namer(60)
-  return [...byWord].flatMap(([word, tags]) => {
+  const named = [...byWord].flatMap(([word, tags]): Named[] => {
     const all = tags.flatMap(([, list]) => list)
     const together = tags.length > 1 && sizeOf(all) <= limit
-    return (together ? [[word, all] as const] : tags).flatMap(([tag, list]) =>
-      chunks(list, limit).map((chunk) => ({ end: unique(tag).replaceAll('_', '-'), members: chunk })),
-    )
+    return together ? [[word, all]] : tags
   })
+  return packed(named).flatMap(([tag, list]) =>
+    chunks(list, limit).map((chunk) => ({ end: unique(tag).replaceAll('_', '-'), members: chunk })),
+  )
+}
+
+type Named = [name: string, members: Member[]]
+
+/** Tools of a path that has few of them, which no tag brings together: a list of their own is not worth it. */
+const FEW = 3
+
+/** What only first segments of paths name goes together where it is small: flat paths have one for each operation. */
+function packed(named: readonly Named[]): Named[] {
+  const isSmall = ([, list]: Named) =>
+    list.length <= FEW && list.every(({ operation: { tags } }) => !slug(tags[0] ?? ''))
+  const small = named.filter(isSmall)
+  if (small.length < 2) return [...named]
+  const rest: Named = ['others', small.flatMap(([, list]) => list)]
+  return [...named.filter((one) => !isSmall(one)), rest]
 }
 
 function sizeOf(members: readonly Member[]): number {

@@ -108,6 +108,7 @@ export function parseText(given: Source): { value: Json } | { findings: Finding[
   try {
     const doc = parseDocument(text, {
       schema: 'core',
+      merge: true,
       uniqueKeys: false,
       prettyErrors: false,
       logLevel: 'error',

@@ -76,9 +76,10 @@ function textOf({ arg, name, what, style: { style, explode } }: Pair): string {
   switch (what.kind) {
     case 'json':
       return one(`(toJSON ${value})`)
-    case 'array':
-      if (what.mixed) return `{{if kindIs "slice" ${value}}}${each}{{else}}${one(value)}{{end}}`
-      return explode ? each : `${key}=${joined(value, separator(style), write)}`
+    case 'array': {
+      const list = explode ? each : `${key}=${joined(value, separator(style), write)}`
+      return what.mixed ? `{{if kindIs "slice" ${value}}}${list}{{else}}${one(value)}{{end}}` : list
+    }
     case 'object':
       return explode ? print(`(toQuery ${value})`) : `${key}=${members(value, ',', write)}`
     default:

@@ -59,14 +59,14 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
       return
     }
     case 'path': {
-      const what = read()
-      if (what.kind === 'array') what.schema = { minItems: 1, ...what.schema }
+      const what = read(true)
+      if (what.kind === 'array' && !what.mixed) what.schema = { minItems: 1, ...what.schema }
       const arg = add(what, 'path', 'path')
       if (arg) draft.path.set(name, inPlace(arg, name, what, style, 'path'))
       return
     }
     case 'header':
-      if (isSettable(draft, name)) addHeader(draft, name, read(), style, (what) => add(what, 'header'))
+      if (isSettable(draft, name)) addHeader(draft, name, read(true), style, (what) => add(what, 'header'))
       return
     case 'cookie': {
       const what = read()

@@ -16,6 +16,8 @@ export interface SchemaContext {
   bounds: Bounds
   /** Schemas that may still be looked at. */
   budget: { left: number }
+  /** Gets the names of members that are not described, as the schemas would be too large. */
+  unsaid: Set<string>
   /** Called with what could not be said exactly. */
   note(reason: string): void
 }
@@ -62,6 +64,7 @@ export function toSchema(
   if (types.includes('object') && !deep) addProperties(made, parts, context, inside)
   if (types.includes('array')) made.items = itemsOf(deep ? {} : inside(schema.items))
   const alternatives = deep ? undefined : alternativesOf(schema, inside)
+  if (deep && !again) for (const name of membersOf(schema, context.refs)) context.unsaid.add(name)
   if (alternatives) {
     if (types.length === 1 && types[0] === 'object' && !made.properties) delete made.type
     delete made.additionalProperties
@@ -247,6 +250,19 @@ function addProperties(
     const values = inside(more)
     if (Object.keys(values).length > 0) made.additionalProperties = values
   }
+}
+
+/** Names of what is within a schema: its members, those of its items and of its alternatives. */
+function membersOf(schema: JsonObject, refs: Refs): string[] {
+  const within = [schema, schema.items, ...listOf(schema.anyOf), ...listOf(schema.oneOf)]
+  return within.flatMap((one) => {
+    try {
+      return isMap(one) ? [...flatten(one, refs).properties.keys()] : []
+    } catch (error) {
+      reasonOf(error)
+      return []
+    }
+  })
 }
 
 function isReadOnly(property: Json, { refs }: SchemaContext): boolean {

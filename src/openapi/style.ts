@@ -30,11 +30,12 @@ export function writable(schema: JsonObject, { style, explode }: Style, either: 
   if (style === 'json') return { schema, kind: 'json', leftOut: [] }
   if (style === 'deepObject') return { schema: withoutNull(schema), kind: 'deep', leftOut: [] }
   const kinds = kindsOf(schema)
-  const scalar = style.endsWith('Delimited') && !explode ? undefined : scalarOnly(schema)
+  const single = scalarOnly(schema)
+  const scalar = style.endsWith('Delimited') && !explode ? undefined : single
   const array = kinds.has('array') ? arrayOnly(schema) : undefined
-  if (array && scalar && either && kinds.has('scalar') && explode)
+  if (array && single && either && kinds.has('scalar'))
     return {
-      schema: { ...describeOnly(schema), anyOf: [withoutText(scalar), withoutText(array)] },
+      schema: { ...describeOnly(schema), anyOf: [withoutText(single), withoutText(array)] },
       kind: 'array',
       mixed: true,
       leftOut: [],
@@ -98,7 +99,7 @@ export function members(value: string, equals: string, write: Write = print): st
 export function inPlace(
   arg: DraftArg,
   parameter: string,
-  { kind }: Writable,
+  { kind, mixed }: Writable,
   { style, explode }: Style,
   place: 'path' | 'header',
 ): string {
@@ -110,6 +111,10 @@ export function inPlace(
   const mark = { label: '.', matrix: ';' }[style]
   const before = style === 'matrix' ? `;${encodeURIComponent(parameter)}=` : (mark ?? '')
   if (kind === 'scalar') return before + write(value)
+  if (mixed) {
+    const list = inPlace(arg, parameter, { schema: {}, kind, leftOut: [] }, { style, explode }, place)
+    return `{{if kindIs "slice" ${value}}}${list}{{else if not (kindIs "invalid" ${value})}}${before}${write(value)}{{end}}`
+  }
   if (mark && explode)
     return kind === 'array'
       ? `${range('$v := ', value)}${before}${write('$v')}{{end}}`

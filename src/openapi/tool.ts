@@ -33,10 +33,11 @@ export interface MadeTool {
 const MAX_SIZE = 8_000
 /** What a tool may cost when it can be made no smaller. */
 const LARGEST = 36_000
-const TRIES: Bounds[] = [5, 4, 3, 2, 1, 0].flatMap((depth) => [
-  { depth, description: LENGTHS.nested },
-  { depth, description: 60 },
-])
+/** Descriptions go before members, members before the arguments that hold them. */
+const DEPTHS = [5, 4, 3, 2, 1].map((depth) =>
+  [LENGTHS.nested, 60, 0].map((description): Bounds => ({ depth, description })),
+)
+const TYPES_ONLY: Bounds = { depth: 0, description: 60 }
 const ORDER = Object.keys(POSITIONS)
 
 /** What a tool is made of. */
@@ -53,19 +54,24 @@ interface Source extends Omit<Fixing, 'name' | 'shown' | 'query'> {
 export function makeTool(source: Source): MadeTool {
   const { method } = source.operation
   if (!METHODS.includes(method)) throw new Unfit(`the method ${method} cannot be called`)
-  let smallest: MadeTool | undefined
-  for (const bounds of TRIES) {
-    try {
-      const made = attempt(source, bounds)
-      if (!smallest || made.size < smallest.size) smallest = made
-      if (made.size <= MAX_SIZE) return made
-    } catch (error) {
-      // Only this can be fixed by a shallower schema.
-      if (!(error instanceof TooLarge)) throw error
-    }
+  let made: MadeTool | undefined
+  for (const bounds of DEPTHS.flat()) {
+    made = tried(source, bounds) ?? made
+    if (made && made.size <= MAX_SIZE) return made
   }
-  if (smallest && smallest.size <= LARGEST) return smallest
+  if (!made || made.size > LARGEST) made = tried(source, TYPES_ONLY)
+  if (made && made.size <= LARGEST) return made
   throw new Unfit('its arguments take too much room in the context of a model')
+}
+
+/** Undefined: a shallower schema is needed. */
+function tried(source: Source, bounds: Bounds): MadeTool | undefined {
+  try {
+    return attempt(source, bounds)
+  } catch (error) {
+    if (error instanceof TooLarge) return undefined
+    throw error
+  }
 }
 
 function attempt(source: Source, bounds: Bounds): MadeTool {
@@ -77,7 +83,8 @@ function attempt(source: Source, bounds: Bounds): MadeTool {
   const note: SchemaContext['note'] = (reason) => leaveOut('a part of a schema', reason)
   const query = operation.parameters.flatMap((one) => (one.in === 'query' ? [String(one.name)] : []))
   const fixing = { ...source, name: configuration, shown: operation.shown, query }
-  const draft = newDraft({ refs, bounds, budget: { left: MAX_SCHEMAS }, note }, fixing, leaveOut)
+  const schemas: SchemaContext = { refs, bounds, budget: { left: MAX_SCHEMAS }, note, unsaid: new Set() }
+  const draft = newDraft(schemas, fixing, leaveOut)
   for (const [header, value] of credentials.headers) draft.headers.set(header, value)
   if (credentials.missing) leaveOut('authentication', credentials.missing)
   // The body first: its names can be changed least.
@@ -86,12 +93,23 @@ function attempt(source: Source, bounds: Bounds): MadeTool {
   const path = pathOf(draft, operation.path)
   addKeys(draft.query, credentials.query)
   addKeys(draft.cookies, credentials.cookies)
+  if (schemas.unsaid.size > 0)
+    leaveOut(namesText(schemas.unsaid), 'its schema is too large: any value is accepted there')
   const cookies = cookieHeader(draft)
   if (cookies) draft.headers.set('Cookie', cookies)
   const endpoint = `${url}${path}${queryOf(draft, path)}`
   const tool = write(operation, name, endpoint, draft)
   const size = JSON.stringify(toolDefinition(asTool(tool))).length + 1
   return { tool, leftOut, size, config: new Map([...credentials.config, ...draft.config]) }
+}
+
+/** Names that are listed of what is left out. */
+const MAX_NAMED = 5
+
+function namesText(unsaid: ReadonlySet<string>): string {
+  const names = [...unsaid].slice(0, MAX_NAMED).join(', ')
+  const more = unsaid.size - MAX_NAMED
+  return `the schema of members ${names}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** Adds the credentials that stand beside arguments, where nothing else has their place. */

@@ -21,6 +21,11 @@ export interface ReadAnswer {
 const TEXT_TYPE =
   /^(?:text\/.*|multipart\/.*|message\/.*|.*\+(?:xml|yaml|json-seq)|application\/(?:xml|yaml|x-yaml|toml|javascript|ecmascript|x-javascript|typescript|graphql|sql|x-sh|x-www-form-urlencoded|(?:x-)?ndjson|jsonl|jsonlines|json-seq|json5|xhtml|x-httpd-php|pem-certificate-chain|ld-json))$/
 
+/** Whether a body of this media type, in lower case, is neither text nor made of parts. */
+export function isBytesType(mediaType: string): boolean {
+  return mediaType.includes('/') && !isJsonType(mediaType) && !TEXT_TYPE.test(mediaType)
+}
+
 /** Reads an answer by its media type; text and JSON are made when they are asked for, once. */
 export function readAnswer(answer: HttpAnswer): ReadAnswer {
   const header = String(answer.headers['content-type'] ?? '')
@@ -38,6 +43,8 @@ export function readAnswer(answer: HttpAnswer): ReadAnswer {
 
 function kindOf(mediaType: string, charset: string | undefined, body: Buffer): Kind {
   if (isJsonType(mediaType)) return 'json'
+  // An SVG is text; a compressed one is not.
+  if (mediaType === 'image/svg+xml') return charset !== undefined || isUtf8(body) ? 'text' : 'binary'
   if (mediaType.startsWith('image/')) return 'image'
   if (mediaType.startsWith('audio/')) return 'audio'
   if (TEXT_TYPE.test(mediaType)) return 'text'

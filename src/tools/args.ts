@@ -9,13 +9,18 @@ import {
   stringify,
   valueAt,
 } from '../json/index.ts'
+import type { Logger } from '../telemetry/log.ts'
 import { type Comparisons, comparisons, cut, nearest } from '../text/index.ts'
 import { typeText } from './argument-text.ts'
+import { mended } from './client-habits.ts'
 import { CallError } from './failure.ts'
 import type { Validate } from './validators.ts'
 
 /** Faults named in one result. */
 const MAX_FAULTS = 20
+
+/** Times that arguments are mended: a text of JSON may be within another. */
+const MAX_MENDED = 4
 
 /** Values of an `enum` that are looked through. */
 const MAX_ALLOWED = 250
@@ -24,10 +29,15 @@ export type ReadArgs = (args: unknown) => JsonObject
 
 /**
  * Makes a function that checks the arguments of a call: it fills in defaults, takes `null` for an argument of `args` as
- * omitted, and names every fault.
+ * omitted, undoes what clients do to arguments, and names every fault.
  * @param validate by the tool's input schema
  */
-export function argsReader(tool: Tool, schema: JsonObject, validate: Validate): ReadArgs {
+export function argsReader(
+  tool: Tool,
+  schema: JsonObject,
+  validate: Validate,
+  log?: Pick<Logger, 'debug'>,
+): ReadArgs {
   const defaults = tool.args.filter((arg) => arg.default !== undefined)
   const nullIsOmitted = !tool.inputSchema
   const properties = isObject(schema.properties) ? Object.keys(schema.properties) : []
@@ -43,9 +53,20 @@ export function argsReader(tool: Tool, schema: JsonObject, validate: Validate): 
       for (const { name } of tool.args)
         if (args[name] === null && Object.hasOwn(args, name)) delete args[name]
     for (const arg of defaults) if (!Object.hasOwn(args, arg.name)) args[arg.name] = arg.default!
+    return checked(args, MAX_MENDED)
+  }
+
+  function checked(args: JsonObject, times: number): JsonObject {
     const errors = validate(args)
     if (errors.length === 0) return args
-    throw new CallError('arguments', faultText(tool, args, errors, properties))
+    const better = times > 0 ? mended(args, errors) : undefined
+    if (!better) throw new CallError('arguments', faultText(tool, args, errors, properties))
+    if (better.dropped.length)
+      log?.debug(
+        { tool: tool.name, arguments: better.dropped },
+        'arguments that the client added were dropped',
+      )
+    return checked(better.args, times - 1)
   }
 }
 

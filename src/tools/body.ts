@@ -2,9 +2,10 @@ import type { Tool } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
 import { bodyPlace, type Template } from '../template/index.ts'
 import { isJsonType } from '../text/index.ts'
+import { isBytesType } from './answer.ts'
 import { queryPairs } from './argument-text.ts'
 import type { Headers } from './headers.ts'
-import { PartWriter } from './multipart.ts'
+import { bytesOf, PartWriter } from './multipart.ts'
 import type { RequestDraft } from './positions.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, REQUEST_ROOTS, renderInTurns } from './templates.ts'
@@ -26,7 +27,8 @@ const MAY_BE_EMPTY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 
 /**
  * The body of a tool's requests: its `form-data` arguments as multipart, its `requestBody`, or its `body`
- * arguments as one JSON object (as a form when the tool says so by its Content-Type). A `requestBody` is sent
+ * arguments as one JSON object (as a form when the tool says so by its Content-Type; a single text as the bytes that it is
+ * the Base64 of, where the Content-Type is one of bytes). A `requestBody` is sent
  * with every method, also with GET: some search APIs want it so.
  */
 export function compileBody(
@@ -54,6 +56,17 @@ export function compileBody(
   }
   if (!has('body')) return { make: () => undefined }
   const form = headers.mediaType === FORM
+  const [only, ...others] = tool.args.filter(({ position }) => position === 'body')
+  if (
+    headers.mediaType !== undefined &&
+    isBytesType(headers.mediaType) &&
+    only?.type === 'string' &&
+    !others.length
+  )
+    return {
+      make: (_root, { members: [[name, value] = ['', null]] }) =>
+        typeof value === 'string' ? { body: bytesOf(name, value) } : undefined,
+    }
   if (!form && headers.mediaType !== undefined && !isJsonType(headers.mediaType))
     problems.push({
       path: [...path, 'headers'],

@@ -70,6 +70,12 @@ function file(name: string, filename: string, contentType: string, data: Buffer)
   return { name, filename, contentType, data }
 }
 
+/** The bytes of a text in Base64, or of a `data:` URI. @throws CallError */
+export function bytesOf(name: string, text: string): Buffer {
+  const { data } = dataUri(name, text) ?? {}
+  return typeof data === 'object' ? data : base64(name, text)
+}
+
 function base64(name: string, text: string): Buffer {
   const compact = /[^\x00-\x7f]/.test(text) ? text.replace(/[\s=]+/g, '') : significant(text)
   if (!/^[\w+/-]*$/.test(compact) || compact.length % 4 === 1)

@@ -273,10 +273,22 @@ async function captions(
   return [{ type: 'text', text: await template.render(sent.root, read) }]
 }
 
+/** The images that model APIs take, by the media types that servers give them: another one ends a client's session. */
+const MODEL_IMAGES: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'image/png'],
+  ['image/jpeg', 'image/jpeg'],
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+  ['image/gif', 'image/gif'],
+  ['image/webp', 'image/webp'],
+])
+
 async function binaryContent(read: ReadAnswer, sent: Sent): Promise<Content> {
   const data = read.answer.body.toString('base64')
   const { kind, mediaType } = read
-  if (kind === 'image' || kind === 'audio') return { type: kind, data, mimeType: mediaType }
+  if (kind === 'audio') return { type: kind, data, mimeType: mediaType }
+  const image = MODEL_IMAGES.get(mediaType)
+  if (image !== undefined) return { type: 'image', data, mimeType: image }
   return { type: 'resource', resource: { uri: await sent.url(), mimeType: mediaType, blob: data } }
 }
 

@@ -332,7 +332,7 @@ class HttpTool implements CompiledTool {
     this.credentials = context.credentialsOf?.(server)
     this.shownHeader = shownCredentials(server, context.secrets !== undefined)
     const validate = compileSchema(definition.inputSchema, 'arguments')
-    this.readArgs = argsReader(tool, definition.inputSchema, validate)
+    this.readArgs = argsReader(tool, definition.inputSchema, validate, context.log)
     this.buildRoot = lazy(() =>
       rootBuilder(config, [url, body.template, ...answers, ...headers.templates, ...(slow?.templates ?? [])]),
     )

@@ -15,6 +15,7 @@ import type {
   Resilience,
 } from '../net/index.ts'
 import type { Keep } from '../shaping/index.ts'
+import type { Logger } from '../telemetry/log.ts'
 import type { Span } from '../telemetry/trace.ts'
 import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
@@ -163,6 +164,8 @@ export interface CompileContext {
   credentialsOf?: CredentialsOf
   /** Hears of secrets that were taken out of answers of the server. */
   onRedacted?: OnRedacted | undefined
+  /** Hears of arguments that clients add to calls. Absent: nobody does. */
+  log?: Pick<Logger, 'debug'>
   /** Templates that the same run has compiled. */
   memo?: Memo
   /** What the file reads of the environment. Default: what templates of the tool read. */

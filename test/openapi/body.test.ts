@@ -232,10 +232,10 @@ test('JSON goes before other forms; text and types with +json are sent as such',
 })
 
 test('a body that cannot be sent skips what brings something, and is left out of the rest', () => {
-  const xml = { 'application/octet-stream': { schema: { type: 'string' } } }
+  const xml = { 'multipart/mixed': { schema: { type: 'string' } } }
   for (const method of ['post', 'put', 'patch']) {
     const { skipped } = imported(operation(body(xml, false), { method }))
-    assert.equal(skipped[0]!.reason, 'its body is application/octet-stream')
+    assert.equal(skipped[0]!.reason, 'its body is multipart/mixed')
   }
   const { leftOut, imported: count } = imported(operation(body(xml, false), { method: 'delete' }))
   assert.deepEqual([count, leftOut[0]!.what], [1, 'the body'])
@@ -243,6 +243,25 @@ test('a body that cannot be sent skips what brings something, and is left out of
   assert.equal(get.skipped[0]!.reason, 'the gateway sends no body with GET')
   const empty = imported(operation(json({ type: 'object', properties: {} }, false)))
   assert.deepEqual([empty.imported, empty.leftOut], [1, []])
+})
+
+test('a body of bytes is one argument in Base64, sent as the bytes', async () => {
+  for (const [type, sent] of [
+    ['application/octet-stream', 'application/octet-stream'],
+    ['image/*', 'application/octet-stream'],
+    ['application/cbor', 'application/cbor'],
+  ] as const) {
+    const { send, schema } = await toolsOf(
+      operation(body({ [type]: { schema: { format: 'binary' } } }), POST),
+    )
+    assert.equal(schema().properties.body!.description, `The body as ${type}, in Base64`)
+    assert.deepEqual(await send({ body: 'YWI=' }), {
+      sent: 'POST https://api.example.com/v1/things',
+      headers: { 'Content-Type': sent },
+      body: 'ab',
+    })
+    assert.match((await send({ body: 'a b!' })).error!, /must be base64/)
+  }
 })
 
 test('XML and other languages of text are one argument, sent as it is', async () => {

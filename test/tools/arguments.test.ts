@@ -242,3 +242,52 @@ test('a form-data argument may be a file', () => {
     ['string', 'object'],
   )
 })
+
+test('JSON text where only an array or object fits is read; keys that clients add are dropped', async () => {
+  const items = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
+  const call = callable({
+    method: 'POST',
+    endpoint,
+    args: [
+      arg('list', 'body', { type: 'array', items }),
+      arg('owner', 'body', { type: 'object' }),
+      arg('text', 'body'),
+      arg('either', 'body', { type: ['array', 'string'] as never }),
+    ],
+  })
+  const sent = async (args: object) => {
+    const before = target.received.length
+    const outcome = await call(args)
+    return target.received.length > before ? String(target.received.at(-1)!.body) : text(outcome)
+  }
+  for (const [given, wanted] of [
+    [{ list: '[{"n":1}]' }, '{"list":[{"n":1}]}'],
+    [{ list: ['{"n":12345678901234567890}'] }, '{"list":[{"n":12345678901234567890}]}'],
+    [{ list: '["{\\"n\\":1}"]', owner: ' {"a":1}' }, '{"list":[{"n":1}],"owner":{"a":1}}'],
+    [{ text: '[1]' }, '{"text":"[1]"}'],
+    [{ text: 'x', toolCallId: 'call_1' }, '{"text":"x"}'],
+    [{ text: 'x', toolCallId: 'c', sessionId: 's', action: 'a', chatInput: 'i', tool: 't' }, '{"text":"x"}'],
+    [{ text: 'x', wait_for_previous: true }, '{"text":"x"}'],
+  ])
+    assert.equal(await sent(given as object), wanted)
+  assert.match(await sent({ list: '{"n":1}' }), /`list` must be an array; got a string/)
+  assert.match(await sent({ list: '[{"m":1}]' }), /`list\[0\]\.n` is missing/)
+  assert.match(await sent({ list: '[1' }), /`list` must be an array; got a string/)
+  assert.match(await sent({ text: 'x', sessionId: 's' }), /`sessionId` is not an argument/)
+  assert.match(await sent({ texts: 'x', toolCallId: 'c' }), /`texts` is not an argument; did you mean `text`/)
+  const own = callable({ method: 'POST', endpoint, args: [arg('toolCallId', 'body')] })
+  await own({ toolCallId: 'mine' })
+  assert.equal(String(target.received.at(-1)!.body), '{"toolCallId":"mine"}')
+})
+
+test('a single body argument of a Content-Type of bytes is Base64, or a data: URI, of what is sent', async () => {
+  const args = [arg('data', 'body')]
+  const headers = { 'Content-Type': 'image/png' }
+  const call = callable({ method: 'POST', endpoint, headers, args })
+  for (const data of ['iVAA/w==', 'data:image/png;base64,iVAA/w==']) {
+    await call({ data })
+    assert.deepEqual([...target.received.at(-1)!.body], [0x89, 0x50, 0, 0xff])
+    assert.equal(target.received.at(-1)!.headers['content-type'], 'image/png')
+  }
+  assert.match(text(await call({ data: '!' })), /must be base64/)
+})

@@ -416,3 +416,27 @@ test('damaged and unknown encodings are errors', async () => {
     /unsupported content encoding: zstd/,
   )
 })
+
+test('only images that model APIs take become image content', async () => {
+  const body = Buffer.from([1, 2, 255])
+  const kinds: [type: string, body: Buffer | string, content: object][] = [
+    ['image/svg+xml; charset=utf-8', '<svg/>', { type: 'text', text: '<svg/>' }],
+    ['IMAGE/JPG', body, { type: 'image', data: 'AQL/', mimeType: 'image/jpeg' }],
+    ['image/webp', body, { type: 'image', data: 'AQL/', mimeType: 'image/webp' }],
+  ]
+  for (const type of [
+    'image/tiff',
+    'image/bmp',
+    'image/avif',
+    'image/heic',
+    'image/x-icon',
+    'image/svg+xml',
+  ]) {
+    const uri = `${target.origin}/path`
+    kinds.push([type, body, { type: 'resource', resource: { uri, mimeType: type, blob: 'AQL/' } }])
+  }
+  for (const [type, given, content] of kinds) {
+    const { result } = await get({ headers: { 'content-type': type }, body: given })
+    assert.deepEqual(result.content, [content], type)
+  }
+})

@@ -1,0 +1,69 @@
+import type { ErrorObject } from 'ajv'
+import { isObject, type Json, type JsonObject, parse, pointerSegments, setOwn } from '../json/index.ts'
+
+/** Keys that clients add to arguments: n8n, Gemini CLI. */
+const ADDED = new Set(['toolCallId', 'wait_for_previous'])
+/** Those that n8n adds beside `toolCallId`; alone they may be a slip of the model. */
+const BESIDE_CALL_ID = new Set(['tool', 'sessionId', 'action', 'chatInput'])
+
+export interface Mended {
+  args: JsonObject
+  /** Names of arguments that were left out. */
+  dropped: string[]
+}
+
+/**
+ * Arguments without what clients, not models, do to them: keys that no schema has, and arrays and objects as their JSON
+ * text where the schema allows no text. Undefined: there is nothing of that kind.
+ */
+export function mended(args: JsonObject, errors: readonly ErrorObject[]): Mended | undefined {
+  const dropped = errors.flatMap(({ instancePath, params }) => {
+    const name: string | undefined = params.additionalProperty ?? params.unevaluatedProperty
+    return instancePath === '' && name !== undefined && isAdded(name, args) ? [name] : []
+  })
+  let made: Json = args
+  for (const path of new Set(errors.map(({ instancePath }) => instancePath))) {
+    const types = typesWanted(path, errors)
+    if (types) made = replaced(made, pointerSegments(path), types)
+  }
+  if (made === args && dropped.length === 0) return undefined
+  const kept = Object.entries(made as JsonObject).filter(([name]) => !dropped.includes(name))
+  return { args: Object.fromEntries(kept), dropped: [...new Set(dropped)] }
+}
+
+function isAdded(name: string, args: JsonObject): boolean {
+  return ADDED.has(name) || (BESIDE_CALL_ID.has(name) && Object.hasOwn(args, 'toolCallId'))
+}
+
+/** The types of a value that is refused for its type alone; a fault of another kind may be one of an allowed text. */
+function typesWanted(path: string, errors: readonly ErrorObject[]): ReadonlySet<string> | undefined {
+  const faults = errors.filter(
+    ({ instancePath, keyword }) => instancePath === path && keyword !== 'anyOf' && keyword !== 'oneOf',
+  )
+  if (!faults.length || faults.some(({ keyword }) => keyword !== 'type')) return undefined
+  return new Set<string>(faults.flatMap(({ params }) => params.type))
+}
+
+/** The value with the JSON text at a place parsed; the same value where there is none of these types. */
+function replaced(value: Json, path: readonly string[], types: ReadonlySet<string>): Json {
+  const [key, ...rest] = path
+  if (key === undefined) return parsed(value, types)
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return value
+  const before = (value as JsonObject)[key]!
+  const after = replaced(before, rest, types)
+  if (after === before) return value
+  if (Array.isArray(value)) return value.with(Number(key), after)
+  const copy = { ...(value as JsonObject) }
+  setOwn(copy, key, after)
+  return copy
+}
+
+function parsed(value: Json, types: ReadonlySet<string>): Json {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value
+  try {
+    const made = parse(value)
+    return types.has(Array.isArray(made) ? 'array' : isObject(made) ? 'object' : '') ? made : value
+  } catch {
+    return value
+  }
+}
