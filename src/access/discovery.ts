@@ -50,6 +50,13 @@ export async function fetchDocument(
   return body.toString()
 }
 
+/** What the metadata of an authorization server say of one of its endpoints. */
+interface Discovered {
+  url: string
+  /** How clients may log in there (RFC 8414, 2), where that is said. */
+  methods?: readonly unknown[]
+}
+
 /**
  * A URL of the metadata of an authorization server (RFC 8414, 3; OpenID Connect Discovery, 4).
  * @throws Error that says why there is none
@@ -58,7 +65,7 @@ export async function discover(
   parts: Pick<IssuerParts, 'http' | 'guards'>,
   issuer: string,
   member: 'jwks_uri' | 'introspection_endpoint' | 'token_endpoint',
-): Promise<string> {
+): Promise<Discovered> {
   let fault: unknown
   for (const url of metadataUrls(issuer))
     try {
@@ -73,7 +80,7 @@ export async function discover(
 
 /** An endpoint of an authorization server that takes forms. */
 export class FormEndpoint {
-  private url: string | undefined
+  private found: Discovered | undefined
 
   /** @param where `url`: absent: the metadata of `issuer` have it, as `member`. `login`: the `Authorization`, if any */
   constructor(
@@ -85,21 +92,30 @@ export class FormEndpoint {
       login?: string | undefined
     },
   ) {
-    this.url = where.url
+    this.forget()
+  }
+
+  /** Where it is, and how clients log in there. @throws Error that says why that is not known */
+  async find(): Promise<Discovered> {
+    this.found ??= await discover(this.parts, this.where.issuer, this.where.member)
+    return this.found
   }
 
   /** @throws Error that says why there is no answer */
-  async post(form: URLSearchParams): Promise<{ answer: HttpAnswer; origin: string }> {
+  async post(
+    form: URLSearchParams,
+    login = this.where.login,
+  ): Promise<{ answer: HttpAnswer; origin: string }> {
     const { http, guards } = this.parts
-    const { issuer, url, member, login } = this.where
-    this.url ??= await discover(this.parts, issuer, member)
+    const { issuer, url } = this.where
+    const { url: at } = await this.find()
     const headers = {
       ...(login !== undefined && { authorization: login }),
       'content-type': 'application/x-www-form-urlencoded',
       accept: 'application/json',
     }
-    const request = { method: 'POST', ...addressOf(this.url), headers, body: form.toString() }
-    const guard = guardFor(guards, this.url, [issuer || undefined, url])
+    const request = { method: 'POST', ...addressOf(at), headers, body: form.toString() }
+    const guard = guardFor(guards, at, [issuer || undefined, url])
     const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER, guard })
     // A connection that was kept alive may have been closed; to ask twice does no harm.
     const answer = await send().catch((error) => {
@@ -111,7 +127,8 @@ export class FormEndpoint {
 
   /** Looks at the metadata again: the endpoint may be at another address by now. */
   forget(): void {
-    this.url = this.where.url
+    const { url } = this.where
+    this.found = url === undefined ? undefined : { url }
   }
 }
 
@@ -124,13 +141,14 @@ function metadataUrls(issuer: string): string[] {
   return path ? [...inserted, `${origin}${path}/.well-known/openid-configuration`] : inserted
 }
 
-function memberOf(text: string, url: string, issuer: string, member: string): string {
+function memberOf(text: string, url: string, issuer: string, member: string): Discovered {
   const metadata = objectOf(text)
   if (metadata?.issuer !== issuer) throw new UnusableDocument(`${url} is not the metadata of ${issuer}`)
   const value = metadata[member]
   if (typeof value !== 'string' || urlFault(value))
     throw new UnusableDocument(`${url} has no ${member} that is an https URL`)
-  return value
+  const methods = metadata[`${member}_auth_methods_supported`]
+  return { url: value, ...(Array.isArray(methods) && { methods }) }
 }
 
 /** `Authorization` of a client (RFC 6749, 2.3.1). */
@@ -145,7 +163,7 @@ function formEncoded(text: string): string {
 /** Undefined: the text is not a JSON object. */
 export function objectOf(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
   } catch {
     return undefined

@@ -72,7 +72,7 @@ export class IssuerKeys {
     const { log, steady } = this.parts
     const { issuer, jwksUrl } = this.source
     try {
-      const url = jwksUrl ?? (await discover(this.parts, issuer, 'jwks_uri'))
+      const url = jwksUrl ?? (await discover(this.parts, issuer, 'jwks_uri')).url
       const text = await fetchDocument(this.parts, url, [issuer, jwksUrl])
       if (text !== this.text || !this.keys) this.keys = { find: await finder(text) }
       this.text = text

@@ -282,8 +282,8 @@ export interface Credentials {
   clientId?: string
   /** Client secret of the gateway at the authorization server. */
   clientSecret?: string
-  /** How `clientId` and `clientSecret` are sent (RFC 6749, 2.3.1). Default `basic`. */
-  clientAuthentication: 'basic' | 'post'
+  /** How `clientId` and `clientSecret` are sent (RFC 6749, 2.3.1). */
+  clientAuthentication?: 'basic' | 'post'
   /** Scopes that the token is to have. */
   scopes: string[]
   /** URI of the server, or several, for which the token is to be good (RFC 8707). */

@@ -1,7 +1,11 @@
 import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from '../access/discovery.ts'
 import type { Credentials as CredentialSettings } from '../config/model.ts'
 import { Fault, type FaultKind } from '../mcp/fault.ts'
+import { visible } from '../mcp/visible.ts'
 import { type HttpAnswer, NetFault } from '../net/index.ts'
+import { shorten } from '../text/index.ts'
+import { partsOf } from '../tools/credentials.ts'
+import { type Mask, maskOf } from '../tools/mask.ts'
 import type { AskToken, FetchedToken } from './token-cache.ts'
 
 /** Characters: what is longer is not found again in answers, to be masked there. */
@@ -10,17 +14,6 @@ const MAX_TOKEN = 8_000
 const DEFAULT_LIFETIME = 300
 /** Seconds: what a timer and a clock can be trusted with. */
 const MAX_LIFETIME = 86_400
-
-/** What servers say of a request (RFC 6749, 5.2; RFC 8693, 2.2.2). Other words may be anything. */
-const ERRORS = new Set([
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-  'invalid_target',
-])
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
@@ -41,14 +34,21 @@ export function tokenAsker(
   settings: CredentialSettings,
   parts: Pick<IssuerParts, 'http' | 'guards'>,
 ): AskToken {
-  const { issuer = '', tokenUrl: url, clientAuthentication, clientId = '', clientSecret = '' } = settings
-  const login = clientAuthentication === 'basic' ? basicLogin(clientId, clientSecret) : undefined
-  const endpoint = new FormEndpoint(parts, { issuer, url, member: 'token_endpoint', login })
+  const { issuer = '', tokenUrl: url, clientId = '', clientSecret = '' } = settings
+  const endpoint = new FormEndpoint(parts, { issuer, url, member: 'token_endpoint' })
 
   return async (subject) => {
     try {
-      const { answer, origin } = await endpoint.post(formOf(settings, subject))
-      return tokenOf(answer, origin)
+      const form = formOf(settings, subject)
+      const login = basicLogin(clientId, clientSecret)
+      const isPosted = postsLogin(settings, (await endpoint.find()).methods)
+      if (isPosted) {
+        form.set('client_id', clientId)
+        form.set('client_secret', clientSecret)
+      }
+      const { answer, origin } = await endpoint.post(form, isPosted ? undefined : login)
+      const secrets = [clientSecret, login, subject ?? ''].flatMap(partsOf).filter(Boolean)
+      return tokenOf(answer, origin, maskOf(secrets))
     } catch (error) {
       endpoint.forget()
       return faultOf(server, error)
@@ -56,8 +56,14 @@ export function tokenAsker(
   }
 }
 
+/** Whether a client logs in by the form: it is to, or the server takes nothing else of the two (RFC 8414, 2). */
+function postsLogin({ clientAuthentication }: CredentialSettings, methods: readonly unknown[] = []): boolean {
+  if (clientAuthentication !== undefined) return clientAuthentication === 'post'
+  return methods.includes('client_secret_post') && !methods.includes('client_secret_basic')
+}
+
 function formOf(settings: CredentialSettings, subject: string | undefined): URLSearchParams {
-  const { clientAuthentication, clientId = '', clientSecret = '', scopes } = settings
+  const { scopes } = settings
   const form = new URLSearchParams()
   if (subject === undefined) form.set('grant_type', 'client_credentials')
   else {
@@ -69,27 +75,34 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
   for (const key of ['resource', 'audience'] as const)
     for (const one of [settings[key] ?? []].flat()) form.append(key, one)
   if (scopes.length > 0) form.set('scope', scopes.join(' '))
-  if (clientAuthentication === 'post') {
-    form.set('client_id', clientId)
-    form.set('client_secret', clientSecret)
-  }
   return form
 }
 
-/** @throws TokenFault */
-function tokenOf({ status, body }: HttpAnswer, origin: string): FetchedToken {
+/** Characters of a server's own words. */
+const MAX_WORDS = 200
+
+/** What a server says of a request (RFC 6749, 5.2), also in members that others have for it. */
+function wordsOf(answer: Record<string, unknown>, mask: Mask): string {
+  const { error, error_description: description, message, detail } = answer
+  const words = [error, description, message, detail].filter((one) => typeof one === 'string' && one !== '')
+  const text = visible(mask(words.slice(0, 2).join(': ')).replace(/\s+/g, ' ').trim())
+  return text && ` (${shorten(text, MAX_WORDS)})`
+}
+
+/** @param mask takes out what the request held @throws TokenFault */
+function tokenOf({ status, body }: HttpAnswer, origin: string, mask: Mask): FetchedToken {
   const answer = objectOf(body.toString()) ?? {}
   const who = `the token endpoint at ${origin}`
-  if (status !== 200) {
-    const code = ERRORS.has(String(answer.error)) ? ` (${answer.error})` : ''
-    throw new TokenFault('status', `${who} responded with status ${status}${code}`)
-  }
   const { access_token: token, token_type: type, expires_in: lifetime } = answer
+  // GitHub answers errors with 200.
+  if (status < 200 || status > 299 || (token === undefined && answer.error !== undefined))
+    throw new TokenFault('status', `${who} responded with status ${status}${wordsOf(answer, mask)}`)
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw new TokenFault('invalid', `${who} responded without an access token`)
   if (token.length > MAX_TOKEN)
     throw new TokenFault('invalid', `the access token of ${who} is longer than ${MAX_TOKEN} characters`)
-  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
+  // Some servers leave the type out, and mean the only one that there is in practice.
+  if (type !== undefined && type !== null && String(type).toLowerCase() !== 'bearer')
     throw new TokenFault('invalid', `the access token of ${who} is not a Bearer token`)
   // Some servers write the number as a text.
   const seconds = lifetime === undefined || lifetime === null ? DEFAULT_LIFETIME : Number(lifetime)
@@ -108,7 +121,7 @@ const KINDS: Partial<Record<NetFault['kind'], FaultKind>> = {
   'no-room': 'busy',
 }
 
-/** Neither a secret nor a token is in it: texts of foreign servers are not shown. */
+/** Neither a secret nor a token is in it. */
 function faultOf(server: string, error: unknown): Fault {
   const [kind, reason] =
     error instanceof NetFault

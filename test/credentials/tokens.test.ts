@@ -11,7 +11,6 @@ import type { Loose } from '../support/wire.ts'
 
 const DEFAULTS = {
   header: 'Authorization',
-  clientAuthentication: 'basic',
   scopes: [],
   subjectTokenType: 'access_token',
 } as const
@@ -173,6 +172,36 @@ describe('tokens by client credentials', () => {
   })
 })
 
+describe('odd answers that hold a token', () => {
+  const rows: Record<string, TokenServer['respond']> = {
+    'status 201': (r) => json(r, 201, { access_token: 'abc', token_type: 'bearer' }),
+    'a byte order mark': (r) => r.end('\uFEFF{"access_token":"abc","token_type":"Bearer"}'),
+    'no type': (r) => json(r, 200, { access_token: 'abc' }),
+    'a type of null': (r) => json(r, 200, { access_token: 'abc', token_type: null }),
+  }
+  test('are taken', async (t) => {
+    const { server, credential } = await setUp(t)
+    for (const [what, respond] of Object.entries(rows)) {
+      server.respond = respond
+      assert.equal(await sent(credential(undefined, what).header()), 'abc', what)
+    }
+  })
+
+  test('the client logs in as the metadata want it, unless the configuration says how', async (t) => {
+    const { server, credential } = await setUp(t, { issuer: '' })
+    server.methods = ['client_secret_post', 'private_key_jwt']
+    await sent(credential().header())
+    assert.deepEqual(
+      [server.asked[0]!.authorization, server.asked[0]!.form.get('client_id')],
+      [undefined, CLIENT.clientId],
+    )
+    const { server: other, credential: own } = await setUp(t, { issuer: '', clientAuthentication: 'basic' })
+    other.methods = ['client_secret_post']
+    await sent(own().header())
+    assert.match(other.asked[0]!.authorization!, /^Basic /)
+  })
+})
+
 describe('no token', () => {
   const rows: [what: string, respond: TokenServer['respond'], kind: string, message: RegExp][] = [
     [
@@ -181,7 +210,7 @@ describe('no token', () => {
       'status',
       /responded with status 302$/,
     ],
-    ['a foreign error', (r) => json(r, 400, { error: 'x <b>y' }), 'status', /responded with status 400$/],
+    ['a foreign error', (r) => json(r, 400, { error: 'x <b>y' }), 'status', /with status 400 \(x <b>y\)$/],
     ['an error', (r) => json(r, 400, { error: 'invalid_scope' }), 'status', /status 400 \(invalid_scope\)$/],
     ['no JSON', (r) => r.end('<html>'), 'invalid', /responded without an access token$/],
     ['no object', (r) => json(r, 200, [1]), 'invalid', /responded without an access token$/],
@@ -198,7 +227,18 @@ describe('no token', () => {
       'invalid',
       /is not a Bearer token$/,
     ],
-    ['no type', (r) => json(r, 200, { access_token: 'a' }), 'invalid', /is not a Bearer token$/],
+    [
+      'an error with 200',
+      (r) => json(r, 200, { error: 'bad_verification_code', error_description: 'The code\n is wrong.' }),
+      'status',
+      /status 200 \(bad_verification_code: The code is wrong\.\)$/,
+    ],
+    [
+      'an error that repeats the request',
+      (r, { form, authorization }) => json(r, 400, { message: `${form} ${authorization}` }),
+      'status',
+      /status 400 \(grant_type=client_credentials \*\*\*\)$/,
+    ],
     [
       'a long token',
       (r) => json(r, 200, { access_token: 'a'.repeat(8001), token_type: 'Bearer' }),
@@ -239,7 +279,7 @@ describe('no token', () => {
     const got = await fault(credential().header())
     assert.equal(
       got.message.replace(/http:\S+/, 'ORIGIN'),
-      'No token for the server shop could be fetched: the token endpoint at ORIGIN responded with status 401 (invalid_client)',
+      'No token for the server shop could be fetched: the token endpoint at ORIGIN responded with status 401 (invalid_client: grant_type=client_credentials)',
     )
     assert.ok(!JSON.stringify([got, logged]).includes('wrong-secret'))
   })

@@ -13,6 +13,8 @@ export interface TokenServer extends Restartable {
   url: string
   /** What the metadata name. */
   endpoint: string
+  /** How clients may log in, as the metadata say it; undefined: they do not. */
+  methods: string[] | undefined
   asked: TokenRequest[]
   /** Seconds that tokens live; undefined: it does not say. */
   lifetime: number | string | undefined
@@ -35,6 +37,7 @@ export async function tokenServer(t: Pick<TestContext, 'after'>): Promise<TokenS
     origin,
     url: `${origin}/token`,
     endpoint: `${origin}/token`,
+    methods: undefined,
     asked: [],
     lifetime: 100,
     live: new Map(),
@@ -52,7 +55,11 @@ export async function tokenServer(t: Pick<TestContext, 'after'>): Promise<TokenS
     const form = new URLSearchParams(body)
     const asked = { url, authorization: headers.authorization, form }
     if (url.includes('/.well-known/'))
-      return json(response, 200, { issuer: origin, token_endpoint: made.endpoint })
+      return json(response, 200, {
+        issuer: origin,
+        token_endpoint: made.endpoint,
+        ...(made.methods && { token_endpoint_auth_methods_supported: made.methods }),
+      })
     made.asked.push(asked)
     heard()
     if (made.respond) return made.respond(response, asked)
