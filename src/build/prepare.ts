@@ -5,6 +5,7 @@ import {
   type Configuration,
   type Cors,
   DEFAULT_TENANT,
+  endpointPath,
   type Limits,
   type Member,
   oauthOf,
@@ -327,10 +328,13 @@ function policyOf(
   chosen: readonly Chosen[],
 ): Omit<Route, keyof Answering | 'access'> {
   const prefix = pathOf(router.prefix)
+  const { ssePrefix = router.prefix } = router
+  const isBelow = context.publicUrl !== undefined && new URL(context.publicUrl).pathname !== '/'
   const rate = context.rates?.of({ prefix: router.prefix, tenant, rate: router.rate })
   return {
     prefix,
-    ssePrefix: pathOf(router.ssePrefix ?? prefix),
+    ssePrefix: pathOf(ssePrefix),
+    ...(isBelow && { tellsRelative: true as const }),
     configuration,
     tenant,
     account: { tenant, prefix: router.prefix, ...listenersOf(context) },
@@ -470,8 +474,8 @@ function mcpServers(
 /** Prefixes that differ by case only are the same. */
 function claimsOf(name: string, routers: readonly Router[]): string[] {
   const paths = routers.flatMap(({ prefix, ssePrefix = prefix }) => [
-    `${pathOf(prefix)}/mcp`,
-    `${pathOf(ssePrefix)}/sse`,
+    endpointPath(prefix, 'mcp'),
+    endpointPath(ssePrefix, 'sse'),
   ])
   return [...new Set([`name ${name}`, ...paths.map((path) => path.toLowerCase())])]
 }

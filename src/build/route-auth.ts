@@ -10,6 +10,7 @@ import {
   type Auth,
   asksForLogin,
   type Configuration,
+  endpointPath,
   isOpen,
   oauthOf,
   provesIssuers,
@@ -75,9 +76,8 @@ export function routeAuth(
     return { access: 'token', authenticate: bearerAuthentication([...own, ...shared]), ...rules }
   }
   const { prefix, ssePrefix = prefix } = router
-  const at = (below: string, endpoint: string) =>
-    protectedResource(publicUrl, `${below === '/' ? '' : below}/${endpoint}`)
-  const [mcp, sse] = [at(prefix, 'mcp'), at(ssePrefix, 'sse')]
+  const mcp = protectedResource(publicUrl, endpointPath(prefix, 'mcp'))
+  const sse = protectedResource(publicUrl, endpointPath(ssePrefix, 'sse'))
   const { scopes } = auth
   const names = auth.issuers.map(({ issuer }) => issuer)
   const documents = new Map(

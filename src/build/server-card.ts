@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Router } from '../config/index.ts'
+import { endpointPath, type Router } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { REVISIONS } from '../mcp/index.ts'
 import type { Access, PublicDocument } from './types.ts'
@@ -14,7 +14,6 @@ const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-ca
 export function serverCard({ card, prefix, ssePrefix = prefix }: Router, access: Access, publicUrl: string) {
   if (!card) return undefined
   const { name, version, description, title, websiteUrl } = card
-  const at = (path: string, endpoint: string) => `${publicUrl}${path === '/' ? '' : path}/${endpoint}`
   const headers = access === 'token' ? { headers: [AUTHORIZATION] } : {}
   return {
     $schema: CARD_SCHEMA,
@@ -26,11 +25,11 @@ export function serverCard({ card, prefix, ssePrefix = prefix }: Router, access:
     remotes: [
       {
         type: 'streamable-http',
-        url: at(prefix, 'mcp'),
+        url: publicUrl + endpointPath(prefix, 'mcp'),
         ...headers,
         supportedProtocolVersions: [...REVISIONS],
       },
-      { type: 'sse', url: at(ssePrefix, 'sse'), ...headers },
+      { type: 'sse', url: publicUrl + endpointPath(ssePrefix, 'sse'), ...headers },
     ],
   } satisfies JsonObject
 }

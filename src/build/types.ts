@@ -108,6 +108,8 @@ export interface PublicDocument {
 export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
   ssePrefix: string
+  /** `/sse` tells where messages go relative to itself: `publicUrl` has a path, which a proxy may strip. */
+  tellsRelative?: true
   /** Where its calls are logged and counted. */
   account: Accounting
   /** The configuration it comes from. */

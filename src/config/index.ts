@@ -20,7 +20,16 @@ export {
   type Servers,
   serversOf,
 } from './listed-servers.ts'
-export { isLocal, type ListenAddress, listenText, originOf, parseListen, socketPath } from './listen.ts'
+export {
+  clientBase,
+  endpointPath,
+  isLocal,
+  type ListenAddress,
+  listenText,
+  originOf,
+  parseListen,
+  socketPath,
+} from './listen.ts'
 export { createFileLister, type FileLister } from './lister.ts'
 export { createFileReader, readFiles, readSource } from './loader.ts'
 export type * from './model.ts'

@@ -35,3 +35,21 @@ export function originOf({ host, port, tls }: { host: string; port: number; tls?
   const isAny = host === '0.0.0.0' || host === '::'
   return `${tls ? 'https' : 'http'}://${listenText({ host: isAny ? '127.0.0.1' : host, port })}`
 }
+
+/** Where clients reach the gateway, without a slash at the end: `publicUrl`, else host and port. */
+export function clientBase({
+  publicUrl,
+  ...listening
+}: {
+  publicUrl?: string
+  host: string
+  port: number
+  tls?: unknown
+}): string {
+  return publicUrl ?? originOf(listening)
+}
+
+/** The path of an endpoint, below the address at which clients reach the gateway. */
+export function endpointPath(prefix: string, endpoint: 'mcp' | 'sse' | 'message'): string {
+  return `${prefix === '/' ? '' : prefix}/${endpoint}`
+}

@@ -1,5 +1,6 @@
 import { HttpResponse } from '../access/http-response.ts'
 import type { PublicDocument, Route, Table } from '../build/types.ts'
+import { endpointPath } from '../config/index.ts'
 import {
   type Backend,
   type Hub,
@@ -28,13 +29,19 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   },
   sse: {
     allow: 'GET, OPTIONS',
-    serve: (exchange, hub) =>
-      serveSse(exchange, facing(exchange, hub), `${exchange.outerPrefix}${exchange.route.ssePrefix}/message`),
+    serve: (exchange, hub) => serveSse(exchange, facing(exchange, hub), messagesAt(exchange)),
   },
   message: {
     allow: 'POST, OPTIONS',
     serve: (exchange, hub) => serveMessage(exchange, facing(exchange, hub)),
   },
+}
+
+/** Where the client of a stream sends messages. */
+function messagesAt({ outerPrefix, route, path }: HttpExchange): string {
+  const { ssePrefix, tellsRelative } = route
+  if (outerPrefix !== '' || !tellsRelative) return outerPrefix + endpointPath(ssePrefix, 'message')
+  return path.endsWith('/') ? '../message' : 'message'
 }
 
 /** What the front needs of a route. */

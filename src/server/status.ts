@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Overseer } from '../access/admin.ts'
 import type { Access, Prepared, Route } from '../build/types.ts'
-import { originOf, type Settings } from '../config/index.ts'
+import { clientBase, endpointPath, type Settings } from '../config/index.ts'
 import type { Hub } from '../mcp/index.ts'
 import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
@@ -102,7 +102,7 @@ export function* statusSteps(
   { tenant }: Overseer,
 ): Steps<Status> {
   const { table } = live
-  const base = settings.publicUrl ?? originOf(settings)
+  const base = clientBase(settings)
   const mine = (of: { tenant: string }) => tenant === undefined || of.tenant === tenant
   const prepared = [...table.prepared.values()].filter(mine)
   const serving = workers ?? [servingStatus(live, hub)]
@@ -171,7 +171,7 @@ function prefixStatus(route: Route, base: string, serving: readonly ServingStatu
   return {
     prefix: prefix || '/',
     ...(ssePrefix !== prefix && { ssePrefix: ssePrefix || '/' }),
-    url: `${base}${prefix}/mcp`,
+    url: base + endpointPath(prefix, 'mcp'),
     configuration,
     tenant,
     access,

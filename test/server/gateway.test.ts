@@ -12,7 +12,12 @@ import { temporaryFolder } from '../support/process.ts'
 import { body, events, open, post, rpc } from '../support/wire.ts'
 
 /** A gateway over a folder of configurations. */
-async function gateway(t: TestContext, files: Record<string, string>, skipInvalid = false) {
+async function gateway(
+  t: TestContext,
+  files: Record<string, string>,
+  skipInvalid = false,
+  publicUrl?: string,
+) {
   const folder = temporaryFolder(t)
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
   for (const [name, text] of Object.entries(files)) write(name, text)
@@ -20,7 +25,7 @@ async function gateway(t: TestContext, files: Record<string, string>, skipInvali
   const log = await createLog({ level: 'silent' })
   const made = await createGateway({
     paths: [folder],
-    settings: patient(settings!),
+    settings: patient({ ...settings!, ...(publicUrl !== undefined && { publicUrl }) }),
     env: { TOKEN: 's3cret' },
     log,
     version: '9.9.9',
@@ -469,4 +474,32 @@ test('list changes wait for a stream, once each, and only those that the client 
   rmSync(join(folder, 'b.yaml'))
   await reload()
   assert.equal((await post(app, '/b/mcp/', rpc('ping'), b)).status, 404)
+})
+
+test('a stream of /sse names its address for messages so that it holds below the path of publicUrl', async (t) => {
+  const addresses = async (publicUrl?: string) => {
+    const { gateway: made } = await gateway(
+      t,
+      { 'a.yaml': plain('a'), 'b.yaml': plain('b', '/') },
+      false,
+      publicUrl,
+    )
+    const told = ['/a/sse', '/a/sse/', '/sse'].map(async (path) => {
+      const abort = new AbortController()
+      const response = await made!.app.request(path, { signal: abort.signal })
+      const { value } = await response.body!.getReader().read()
+      abort.abort()
+      const [, address] = /data: ?(\S+)\?sessionId=/.exec(Buffer.from(value!).toString()) ?? []
+      return new URL(address!, `https://example.com/tools${path}`).pathname
+    })
+    return Promise.all(told)
+  }
+  assert.deepEqual(await addresses('https://example.com/tools'), [
+    '/tools/a/message',
+    '/tools/a/message',
+    '/tools/message',
+  ])
+  const plainly = ['/a/message', '/a/message', '/message']
+  assert.deepEqual(await addresses('https://example.com'), plainly)
+  assert.deepEqual(await addresses(), plainly)
 })

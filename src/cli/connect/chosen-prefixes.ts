@@ -1,7 +1,7 @@
 import { fromStore } from '../../build/source.ts'
 import type { Table } from '../../build/types.ts'
 import { type Endpoint, entryNamer, TOKEN_ENV } from '../../clients/index.ts'
-import { originOf, type Settings } from '../../config/index.ts'
+import { clientBase, endpointPath, type Settings } from '../../config/index.ts'
 import type { Finding } from '../../findings/finding.ts'
 import { printable } from '../../findings/frame.ts'
 import { isHere } from '../../net/index.ts'
@@ -25,7 +25,7 @@ type Served = Pick<PrefixStatus, 'prefix' | 'access'>
 
 /** Where clients reach the gateway: `--url`, else `publicUrl` of the settings, else their host and port. */
 export function baseOf({ url }: EndpointFlags, settings: Settings): string {
-  const base = url ?? settings.publicUrl ?? originOf(settings)
+  const base = url ?? clientBase(settings)
   if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol) || /[?#]/.test(base))
     throw new Error(
       `--url must be the address of the gateway, such as https://tools.example.com; got ${base}`,
@@ -53,7 +53,7 @@ export async function endpointsOf(
   const nameOf = entryNamer()
   return chosen.map(({ prefix, access }) => ({
     name: nameOf(prefix),
-    url: `${base}${prefix === '/' ? '' : prefix}/mcp`,
+    url: base + endpointPath(prefix, 'mcp'),
     tokenEnv: flags.tokenEnv ?? (access === 'token' ? TOKEN_ENV : undefined),
   }))
 
@@ -69,7 +69,7 @@ export async function endpointsOf(
 /** @throws Error for `--url http://host/shop/mcp`, the URL of an endpoint, below which no prefix is */
 function refuseEndpoint(base: string, chosen: readonly Served[]): void {
   for (const { prefix } of chosen) {
-    const end = `${prefix === '/' ? '' : prefix}/mcp`
+    const end = endpointPath(prefix, 'mcp')
     if (base.endsWith(end))
       throw new Error(
         `--url must be the address of the gateway, without the prefix: ${base.slice(0, -end.length)}; got ${base}`,
