@@ -91,14 +91,14 @@ async function pinAll(
   const before = flags.check ? readLock(path) : readable(path)
   const servers: Record<string, Declared> = { ...before.servers }
   let same = true
-  let reached = true
+  const unpinned: string[] = []
   for (const target of targets) {
     const { name } = target
     const declared = await pinned(target, flags, signal)
     if (signal.aborted) throw new Error('cancelled')
     if (typeof declared === 'string') {
       process.stderr.write(`plantgw: ${name}: ${printable(declared)}\n`)
-      reached = false
+      unpinned.push(name)
       continue
     }
     const changes = changesOf(Object.hasOwn(servers, name) ? servers[name] : undefined, declared)
@@ -106,16 +106,26 @@ async function pinAll(
     process.stdout.write(`${name}: ${summary(declared, changes.length)}\n`)
     for (const line of changes) process.stdout.write(`${printable(line)}\n`)
     servers[name] = declared
+    if (JSON.stringify(declared).includes(JSON.stringify(process.cwd()).slice(1, -1)))
+      process.stderr.write(`plantgw: ${name}: ${NAMES_FOLDER}\n`)
   }
+  const reached = unpinned.length === 0
   if (flags.check) {
     if (!same) process.stdout.write(`Run \`plantgw pin\` once these changes are wanted.\n`)
     return same && reached
   }
+  if (unpinned.length === targets.length) {
+    process.stdout.write(`wrote nothing: no server of ${path} could be asked\n`)
+    return false
+  }
   const lock = { version: 1, servers }
   await replaceFile(path, `${path}.new`, [`${JSON.stringify(sorted(lock), null, 2)}\n`], 0o644)
-  process.stdout.write(`wrote ${path}\n`)
+  process.stdout.write(`wrote ${path}${reached ? '' : `, with nothing new of ${unpinned.join(', ')}`}\n`)
   return reached
 }
+
+const NAMES_FOLDER =
+  'what it declares names this working folder, and differs in another: pin it in the folder that the gateway is started in'
 
 /** The lock that is there; an empty one where it is damaged, as it is written anew. */
 function readable(path: string): PinLock {

@@ -166,6 +166,8 @@ export interface HttpHead {
   /** Media type in lower case; empty when there is none. */
   type: string
   location: string | undefined
+  /** Whether it says which credentials it wants. */
+  challenges: boolean
 }
 
 /**
@@ -189,6 +191,7 @@ export async function ask(
       status: answer.status,
       type: type.split(';', 1)[0]!.trim().toLowerCase(),
       location: location || undefined,
+      challenges: answer.headers['www-authenticate'] !== undefined,
     }
   } finally {
     await http.close()

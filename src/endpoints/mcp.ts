@@ -249,9 +249,9 @@ async function diagnose(
     () => undefined,
   )
   if (!head) return { ...bad(fault, 'See the log of the server'), transient: true }
-  const { status, type, location } = head
+  const { status, type, location, challenges } = head
   const said = `${at} answered ${status}`
-  if (status === 401 || status === 403) {
+  if (status === 401 || (status === 403 && (challenges || varies))) {
     if (!varies) {
       const key = server.credentials ? 'credentials' : 'headers'
       const hint = `Set them in \`${key}\` of the MCP server \`${server.name}\``
@@ -266,6 +266,10 @@ async function diagnose(
   if (type === 'text/html') {
     const hint = `This is a page for browsers. ${usual(server)}`
     return bad(`${said} with an HTML page where MCP was expected`, hint)
+  }
+  if (status === 403) {
+    const hint = `See what it says. Some servers accept one name of their host only; \`url\` has ${at}`
+    return bad(`${said}: ${fault}`, hint)
   }
   if (status === 404 || status === 405) return bad(`${said}: there is no MCP endpoint`, usual(server))
   if (status >= 500) return { ...bad(`${said}: ${fault}`, 'See the log of the server'), transient: true }

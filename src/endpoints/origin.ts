@@ -7,6 +7,8 @@ import { failed, type Run, type Step } from './types.ts'
 interface Answered {
   method: string
   status: number
+  /** Whether it says which credentials it wants. */
+  challenges: boolean
 }
 
 /**
@@ -48,8 +50,8 @@ async function askSafely(
   run: Run,
 ): Promise<Answered> {
   const send = async (method: string): Promise<Answered> => {
-    const { status } = await ask({ method, origin, path, headers }, run, connection)
-    return { method, status }
+    const { status, challenges } = await ask({ method, origin, path, headers }, run, connection)
+    return { method, status, challenges }
   }
   if (!isSafe(tool.method)) return send('OPTIONS')
   const answered = await send('HEAD')
@@ -58,16 +60,19 @@ async function askSafely(
 }
 
 /** What a status says of the origin. Sample arguments may well be refused: only what no arguments could change is a fault. */
-function judge({ method, status }: Answered, probe: ToolProbe, at: string): Step {
+function judge({ method, status, challenges }: Answered, probe: ToolProbe, at: string): Step {
   const { tool, credential, callerCredential, fixed } = probe
   const said = `${method} answered ${status}`
   const fine = (more = ''): Step => ({ name: 'HTTP', status: 'ok', detail: said + more })
   if (status === 401 || status === 403) {
     if (callerCredential) return fine(': calls send credentials of their own')
     const what = `${at} refused ${credential ? 'the credentials' : 'a request without credentials'}: ${said}`
-    const hint = credential
-      ? `Check the credential that the headers of the tool \`${tool.name}\` send`
-      : `Add the credential to the headers of the tool \`${tool.name}\``
+    const hint =
+      !credential && status === 403 && !challenges
+        ? 'It does not ask for credentials: see whether it takes requests from this address, to this host, with this method'
+        : credential
+          ? `Check the credential that the headers of the tool \`${tool.name}\` send`
+          : `Add the credential to the headers of the tool \`${tool.name}\``
     // Many services answer unused methods with 403.
     const level = status === 401 && credential ? 'failed' : 'warning'
     return { ...failed('HTTP', 'endpoint-credentials', what, hint), status: level }

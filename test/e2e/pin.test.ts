@@ -270,3 +270,23 @@ test('hidden characters of what servers declare reach no model', async (t) => {
     assert.equal((await gateway.modern(prefix, 'server/discover')).result.instructions, 'Be kind.')
   }
 })
+
+test('pin says which servers it could not ask, and which of them name the working folder', async (t) => {
+  const { folder, file, declare, run, lock } = await pinned(t, 'block')
+  const value = JSON.parse(readFileSync(file, 'utf8'))
+  value.mcpServers[1].url = `http://127.0.0.1:${await freePort()}/mcp`
+  writeFileSync(file, JSON.stringify(value))
+  declare({ ...DECLARED, tools: [tool('look', `Looks at ${process.cwd()}/x.`)] })
+  const some = await run('pin', file)
+  assert.equal(some.code, 1)
+  assert.match(some.out, /wrote .*plantgw\.lock, with nothing new of shop\/http\n/)
+  assert.match(some.err, /shop\/stdio: what it declares names this working folder/)
+  const none = join(folder, 'none.yaml')
+  value.mcpServers[0].command = join(folder, 'missing')
+  writeFileSync(none, JSON.stringify({ ...value, name: 'none' }))
+  const before = readFileSync(lock, 'utf8')
+  const failed = await run('pin', none)
+  assert.equal(failed.code, 1)
+  assert.match(failed.out, /wrote nothing: no server of .*plantgw\.lock could be asked/)
+  assert.equal(readFileSync(lock, 'utf8'), before)
+})

@@ -32,6 +32,18 @@ const INSTEAD: Record<string, [respond: (response: ServerResponse, id: unknown) 
     (response) => response.writeHead(401, JSON_TYPE).end('{"error":"invalid_token"}'),
     "The server s1 refused the gateway's credentials (401)",
   ],
+  'host check': [
+    (response) => response.writeHead(403).end('Access is only allowed at\nlocalhost:27402'),
+    'The server s1 refused the call (403): Access is only allowed at localhost:27402',
+  ],
+  'host check in json': [
+    (response) => response.writeHead(403, JSON_TYPE).end('{"error":"Invalid host"}'),
+    'The server s1 refused the call (403): {"error":"Invalid host"}',
+  ],
+  challenged: [
+    (response) => response.writeHead(403, { 'www-authenticate': 'Bearer' }).end('no'),
+    "The server s1 refused the gateway's credentials (403)",
+  ],
   'json of another kind': [
     (response) => response.writeHead(400, JSON_TYPE).end('{"error":"bad"}'),
     `${NOTHING} (400)`,
@@ -158,4 +170,15 @@ test('a server of a list that was down comes back by itself', { timeout: 60_000 
   await until(async () => (await names()).length === 2)
   assert.deepEqual(await names(), ['s1__who', 's2__who'])
   assert.equal(await client.call('s2__who'), 'two')
+})
+
+test('a server whose port is taken says so, with what starts it once', async (t) => {
+  const program = "console.error('Error: listen EADDRINUSE: address already in use :::3333'); process.exit(1)"
+  const { url } = await proxied(t, [{ type: 'stdio', command: process.execPath, args: ['-e', program] }])
+  const answer = await send(url, {
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+  })
+  assert.match(await answer.text(), /a port that it listens on is in use\. .*`isolation: shared`/)
 })

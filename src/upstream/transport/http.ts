@@ -11,6 +11,7 @@ import {
   type RequestId,
   type Response,
 } from '../../mcp/index.ts'
+import { visible } from '../../mcp/visible.ts'
 import {
   type Connection,
   eventParser,
@@ -23,6 +24,7 @@ import {
   type StreamedAnswer,
   type StreamPosition,
 } from '../../net/index.ts'
+import { shorten } from '../../text/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Resolved } from '../definition.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
@@ -374,15 +376,30 @@ export function refusal(
       return new Fault('invalid', message)
     }
   }
-  const refused = (what: string) => new Fault('status', `The server ${name} ${what} (${status})`, { status })
-  if (status === 401 || status === 403) {
+  const refused = (what: string, words = '') =>
+    new Fault('status', `The server ${name} ${what} (${status})${words && `: ${words}`}`, { status })
+  if (status === 401 || (status === 403 && headers['www-authenticate'] !== undefined)) {
     const message = `The server ${name} refused the gateway's credentials (${status})`
     return definition.forwardsAuthorization ? undefined : new Fault('status', message, { status })
   }
   if (status >= 300 && status < 400) return refused('answered with a redirect')
-  if (type === 'application/json') return undefined
+  if (type === 'application/json' && !isPlainRefusal(answer)) return undefined
   if (status >= 500) return refused('failed')
-  return id !== null && status >= 400 ? refused('refused the call') : undefined
+  return id !== null && status >= 400 ? refused('refused the call', wordsOf(answer)) : undefined
+}
+
+/** Whether an answer with 403 is JSON that is no message of MCP, such as that of a check of hosts. */
+function isPlainRefusal({ status, whole }: HttpAnswer): boolean {
+  return status === 403 && whole !== undefined && !whole.includes('"jsonrpc"')
+}
+
+/** Characters of a server's own words in a message. */
+const MAX_WORDS = 300
+
+/** The words of a refusal that is not an answer of MCP; empty: there are none, or they are a page for browsers. */
+function wordsOf(answer: HttpAnswer): string {
+  const text = mediaType(answer) === 'text/html' ? '' : (answer.whole?.toString() ?? '')
+  return shorten(visible(text.replace(/\s+/g, ' ').trim()), MAX_WORDS)
 }
 
 /**

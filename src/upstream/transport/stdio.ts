@@ -50,6 +50,7 @@ export class StdioChannel implements Channel {
   readonly #unfinished = [memory.hold(), memory.hold()] as const
   readonly #about: { server: string; pid: number | undefined }
   #closing = false
+  #lacksPort = false
 
   constructor(
     { server }: Definition,
@@ -135,7 +136,11 @@ export class StdioChannel implements Channel {
     const toLog = sparing<string>((text, left) =>
       log.info({ ...this.#about, text: mask(text), ...left }, 'mcp server wrote to standard error'),
     )
-    const take = (line: Buffer) => toLog(line.toString())
+    const take = (line: Buffer) => {
+      const text = line.toString()
+      if (PORT_IN_USE.test(text)) this.#lacksPort = true
+      toLog(text)
+    }
     const cut = (head: string) => toLog(`${head}…`)
     readInTurns(
       this.#child.stderr,
@@ -152,12 +157,17 @@ export class StdioChannel implements Channel {
       log.error(line, 'mcp server did not start')
     } else log.debug({ ...this.#about, how }, 'mcp server ended')
     const kind = this.pid === undefined ? 'unreachable' : 'lost'
-    if (!this.#closing) this.events.closed(new Fault(kind, `The server ${name} ${how}`))
+    const why = this.#lacksPort ? `: a port that it listens on is in use. ${ONE_PROCESS}` : ''
+    if (!this.#closing) this.events.closed(new Fault(kind, `The server ${name} ${how}${why}`))
     this.#closing = true
     this.#outgoing.close()
     for (const hold of this.#unfinished) hold.free()
   }
 }
+
+/** How programs say that another process listens on their port. */
+const PORT_IN_USE = /EADDRINUSE|address already in use/i
+const ONE_PROCESS = 'If each session starts a process that needs the same port, write `isolation: shared`'
 
 /** A child in a process group of its own, which is ended whole. */
 export interface Child {
