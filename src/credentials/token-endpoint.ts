@@ -4,8 +4,6 @@ import { Fault, type FaultKind } from '../mcp/fault.ts'
 import { visible } from '../mcp/visible.ts'
 import { type HttpAnswer, NetFault } from '../net/index.ts'
 import { shorten } from '../text/index.ts'
-import { partsOf } from '../tools/credentials.ts'
-import { type Mask, maskOf } from '../tools/mask.ts'
 import type { AskToken, FetchedToken } from './token-cache.ts'
 
 /** Characters: what is longer is not found again in answers, to be masked there. */
@@ -47,8 +45,8 @@ export function tokenAsker(
         form.set('client_secret', clientSecret)
       }
       const { answer, origin } = await endpoint.post(form, isPosted ? undefined : login)
-      const secrets = [clientSecret, login, subject ?? ''].flatMap(partsOf).filter(Boolean)
-      return tokenOf(answer, origin, maskOf(secrets))
+      const secrets = [clientSecret, login.replace('Basic ', ''), subject ?? '']
+      return tokenOf(answer, origin, secrets.filter(Boolean))
     } catch (error) {
       endpoint.forget()
       return faultOf(server, error)
@@ -82,21 +80,28 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
 const MAX_WORDS = 200
 
 /** What a server says of a request (RFC 6749, 5.2), also in members that others have for it. */
-function wordsOf(answer: Record<string, unknown>, mask: Mask): string {
+function wordsOf(answer: Record<string, unknown>, secrets: readonly string[]): string {
   const { error, error_description: description, message, detail } = answer
   const words = [error, description, message, detail].filter((one) => typeof one === 'string' && one !== '')
-  const text = visible(mask(words.slice(0, 2).join(': ')).replace(/\s+/g, ' ').trim())
+  const said = secrets
+    .flatMap((secret) => [
+      secret,
+      encodeURIComponent(secret),
+      new URLSearchParams({ '': secret }).toString().slice(1),
+    ])
+    .reduce((rest, form) => rest.replaceAll(form, '***'), words.slice(0, 2).join(': '))
+  const text = visible(said.replace(/\s+/g, ' ').trim())
   return text && ` (${shorten(text, MAX_WORDS)})`
 }
 
-/** @param mask takes out what the request held @throws TokenFault */
-function tokenOf({ status, body }: HttpAnswer, origin: string, mask: Mask): FetchedToken {
+/** @param secrets that the request held @throws TokenFault */
+function tokenOf({ status, body }: HttpAnswer, origin: string, secrets: readonly string[]): FetchedToken {
   const answer = objectOf(body.toString()) ?? {}
   const who = `the token endpoint at ${origin}`
   const { access_token: token, token_type: type, expires_in: lifetime } = answer
   // GitHub answers errors with 200.
   if (status < 200 || status > 299 || (token === undefined && answer.error !== undefined))
-    throw new TokenFault('status', `${who} responded with status ${status}${wordsOf(answer, mask)}`)
+    throw new TokenFault('status', `${who} responded with status ${status}${wordsOf(answer, secrets)}`)
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw new TokenFault('invalid', `${who} responded without an access token`)
   if (token.length > MAX_TOKEN)

@@ -237,7 +237,7 @@ describe('no token', () => {
       'an error that repeats the request',
       (r, { form, authorization }) => json(r, 400, { message: `${form} ${authorization}` }),
       'status',
-      /status 400 \(grant_type=client_credentials \*\*\*\)$/,
+      /status 400 \(grant_type=client_credentials Basic \*\*\*\)$/,
     ],
     [
       'a long token',
