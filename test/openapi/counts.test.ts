@@ -63,7 +63,9 @@ test('every parameter and member of a description arrives, or is reported', () =
       for (const tool of readConfiguration({ file: '-', text }, {}).configuration!.tools) {
         const path = `/things${tool.name.slice(2)}`
         const { parameters, requestBody } = (paths[path] as { post: JsonObject }).post
-        const [[media, { schema: body }]] = Object.entries((requestBody as JsonObject).content!) as never
+        const [[media, { schema: body }]] = Object.entries((requestBody as JsonObject).content as object) as [
+          [string, JsonObject],
+        ]
         const wanted = (parameters as JsonObject[]).map((each) => String(each.name))
         if (media === 'application/json') wanted.push(...namesIn(body))
         const written = JSON.stringify(tool)
