@@ -248,7 +248,7 @@ describe('credentials of HTTP tools', () => {
     assert.equal(result.isError, true)
     assert.equal(
       result.content[0].text,
-      `No token for the server shop could be fetched: the token endpoint at ${tokens.origin} responded with status 401 (invalid_client).`,
+      `No token for the server shop could be fetched: the token endpoint at ${tokens.origin} responded with status 401 (invalid_client: grant_type=client_credentials).`,
     )
     assert.equal(shop.asked.length, 0)
     assert.ok(logged.some(({ failure, outcome }) => failure === 'credentials' && outcome === 'failed'))
