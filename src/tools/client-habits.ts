@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import { isObject, type Json, type JsonObject, parse, pointerSegments, setOwn } from '../json/index.ts'
+import { groupBy } from '../text/index.ts'
 
 /** Keys that clients add to arguments: n8n, Gemini CLI. */
 const ADDED = new Set(['toolCallId', 'wait_for_previous'])
@@ -22,9 +23,10 @@ export function mended(args: JsonObject, errors: readonly ErrorObject[]): Mended
     return instancePath === '' && name !== undefined && isAdded(name, args) ? [name] : []
   })
   let made: Json = args
-  for (const path of new Set(errors.map(({ instancePath }) => instancePath))) {
-    const types = typesWanted(path, errors)
-    if (types) made = replaced(made, pointerSegments(path), types)
+  const copies = new Set<Json>()
+  for (const [path, faults] of groupBy(errors, ({ instancePath }) => instancePath)) {
+    const types = typesWanted(faults)
+    if (types) made = replaced(made, pointerSegments(path), types, copies)
   }
   if (made === args && dropped.length === 0) return undefined
   const kept = Object.entries(made as JsonObject).filter(([name]) => !dropped.includes(name))
@@ -36,25 +38,26 @@ function isAdded(name: string, args: JsonObject): boolean {
 }
 
 /** The types of a value that is refused for its type alone; a fault of another kind may be one of an allowed text. */
-function typesWanted(path: string, errors: readonly ErrorObject[]): ReadonlySet<string> | undefined {
-  const faults = errors.filter(
-    ({ instancePath, keyword }) => instancePath === path && keyword !== 'anyOf' && keyword !== 'oneOf',
-  )
+function typesWanted(errors: readonly ErrorObject[]): ReadonlySet<string> | undefined {
+  const faults = errors.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf')
   if (!faults.length || faults.some(({ keyword }) => keyword !== 'type')) return undefined
   return new Set<string>(faults.flatMap(({ params }) => params.type))
 }
 
-/** The value with the JSON text at a place parsed; the same value where there is none of these types. */
-function replaced(value: Json, path: readonly string[], types: ReadonlySet<string>): Json {
+/**
+ * The value with the JSON text at a place parsed; the same value where there is none of these types.
+ * @param copies of objects and arrays that were made before: each is copied once
+ */
+function replaced(value: Json, path: readonly string[], types: ReadonlySet<string>, copies: Set<Json>): Json {
   const [key, ...rest] = path
   if (key === undefined) return parsed(value, types)
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return value
   const before = (value as JsonObject)[key]!
-  const after = replaced(before, rest, types)
+  const after = replaced(before, rest, types, copies)
   if (after === before) return value
-  if (Array.isArray(value)) return value.with(Number(key), after)
-  const copy = { ...(value as JsonObject) }
-  setOwn(copy, key, after)
+  const copy = copies.has(value) ? value : Array.isArray(value) ? [...value] : { ...(value as JsonObject) }
+  copies.add(copy)
+  setOwn(copy as JsonObject, key, after)
   return copy
 }
 
