@@ -16,7 +16,7 @@ const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json
 rmSync(FOLDER, { recursive: true, force: true })
 
 await build({
-  entryPoints: { main: 'dist/cli/main.js', ...threads('build/examiner-thread', 'config/loader-thread') },
+  entryPoints: { main: 'dist/cli/main.js', ...threads('config/loader-thread') },
   outdir: FOLDER,
   bundle: true,
   splitting: true,

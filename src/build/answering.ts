@@ -102,8 +102,8 @@ function answeringTools(
 ): Omit<Answering, 'backend'> & { backend?: ToolsBackend } {
   const isSlow = tools.slow.length > 0
   const whole = isSlow ? lazy(() => listed([...tools.list(), RESULT_TOOL])) : () => listedTools(tools)
-  // Before anyone waits for it, unless it is quickly made.
-  if (createProxy && !tools.isLate) whole()
+  // Before anyone waits for it.
+  if (createProxy) whole()
   const lists = {
     get tools() {
       return whole()

@@ -19,7 +19,6 @@ import { HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
 import { adviceOn, type PracticeOptions } from './advice.ts'
 import { assemble, everything } from './assemble.ts'
-import { createExaminer } from './examiner.ts'
 import type { Loaded, Prepared } from './types.ts'
 
 export interface CheckOptions {
@@ -44,16 +43,10 @@ export async function check(
   { stdin, practice, ...options }: CheckOptions,
 ): Promise<Checked> {
   const rules = rulesOf(options.settings)
-  const { env, settings } = options
-  const { tenants, limits = DEFAULT_LIMITS } = settings ?? {}
-  const examiner = () =>
-    createExaminer({ env, rules, limits, ...(tenants && { tenants }), ...(practice && { practice }) })
-  const reading = await readConfigurations(paths, env, { ...rules, ...(stdin && { stdin }), examiner })
+  const reading = await readConfigurations(paths, options.env, { ...rules, ...(stdin && { stdin }) })
   const { configurations, sources } = reading
   const { prepared, ...made } = await examine(reading, options, [])
-  const advice = practice
-    ? configurations.flatMap((read) => read.examined?.advice ?? adviceOn(read, prepared, practice))
-    : []
+  const advice = practice ? configurations.flatMap((read) => adviceOn(read, prepared, practice)) : []
   const unread = [
     ...configurations.filter(({ configuration }) => !configuration),
     ...reading.findings.filter(({ severity, file }) => severity === 'error' && !sources.has(file)),

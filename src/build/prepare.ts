@@ -15,10 +15,8 @@ import {
   type Router,
   type Server,
   type TenantSettings,
-  type ToolFacts,
   uniqueName,
 } from '../config/index.ts'
-import { withToolsOf } from '../config/late-tools.ts'
 import { environmentStamp, type UsedVariable, variablesUsed } from '../config/secret-files.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { credentialsFor } from '../credentials/credential.ts'
@@ -41,11 +39,11 @@ import type { Memo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
 import { lazy } from '../tools/argument-text.ts'
 import { connectionOf, connectionStamp } from '../tools/connection.ts'
-import { compilePrompts, compileTools, knownTools, type Problem, type Tools } from '../tools/index.ts'
+import { compilePrompts, compileTools, type Problem, type Tools } from '../tools/index.ts'
 import type { RedactedKind } from '../tools/mask.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import type { CreateResilience, PinRecord, SharedServers } from '../upstream/index.ts'
-import { answeringMany, answeringOne, listedTools, type Place, type PlaceContext } from './answering.ts'
+import { answeringMany, answeringOne, type Place, type PlaceContext } from './answering.ts'
 import type { Chosen } from './combined.ts'
 import { overridesKeep, toolsKeep } from './keeps-results.ts'
 import type { Outbound } from './outbound.ts'
@@ -137,11 +135,10 @@ function prepare(
     }
   }
   const resiliences = new Map<string, Kept>()
-  const variables = lazy(() => variablesUsed(text, context.env))
-  const http = { configuration, examined: read.examined, variables }
+  const ofText = { configuration, variables: lazy(() => variablesUsed(text, context.env)) }
   const servers = new Map<string, PreparedServer>([
-    ...httpServers(http, skills, context, lasting, resiliences, report),
-    ...mcpServers({ configuration, file, variables }, context, report),
+    ...httpServers(ofText, skills, context, lasting, resiliences, report),
+    ...mcpServers({ ...ofText, file }, context, report),
   ])
   const { name, tenant, notifier } = configuration
   const routes: Route[] = []
@@ -227,7 +224,7 @@ function redacting(configuration: Configuration, redact: Redact = 'own'): Config
   const filled = <Of extends { redact?: Redact }>(servers: readonly Of[]) =>
     servers.map((server) => ({ redact, ...server }))
   const { servers, mcpServers } = configuration
-  return withToolsOf(configuration, { servers: filled(servers), mcpServers: filled(mcpServers) })
+  return { ...configuration, servers: filled(servers), mcpServers: filled(mcpServers) }
 }
 
 /** Whether the author of a tenant's configurations may have files read as the gateway's user. */
@@ -292,12 +289,11 @@ export type OwnContext = ReturnType<typeof contextOf>
 function resilienceOf(
   configuration: Configuration,
   server: Server,
-  facts: ToolFacts | undefined,
   { kept, createResilience }: OwnContext,
 ): Kept | undefined {
   const { name, tenant } = configuration
   const { retry, breaker, ...rest } = server
-  const retries = retry ?? (facts ? facts.retries : configuration.tools.some((tool) => tool.retry))
+  const retries = retry ?? configuration.tools.some((tool) => tool.retry)
   if (!createResilience || !(retries || breaker)) return undefined
   const key = JSON.stringify([name, tenant, rest, breaker ?? null])
   const of = { tenant, server: server.name }
@@ -360,7 +356,7 @@ type ReportProblems = (problems: readonly Problem[]) => void
 
 /** The servers of HTTP tools. @param resiliences gets what is known of their upstreams */
 function httpServers(
-  { configuration, examined, variables }: Pick<ReadConfiguration, 'examined'> & OfText,
+  { configuration, variables }: OfText,
   skills: Skills,
   context: OwnContext,
   lasting: PlaceContext,
@@ -370,16 +366,14 @@ function httpServers(
   const { prompts, problems } = compilePrompts(configuration, context)
   report(problems)
   return configuration.servers.map((server, i) => {
-    const known = examined?.servers[i]
-    const kept = resilienceOf(configuration, server, known, context)
+    const kept = resilienceOf(configuration, server, context)
     if (kept) resiliences.set(kept.key, kept)
     const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
     report(ofTls)
     const onRedacted = context.redactionsOf(server.name)
     const own = { ...lasting, connection, resilience: kept?.resilience, onRedacted, variables }
-    const { tools, problems } = known
-      ? { tools: knownTools(configuration, server, known, own), problems: [] }
-      : compileTools(configuration, server, { ...own, ...(context.memo && { memo: context.memo }) })
+    const memo = context.memo && { memo: context.memo }
+    const { tools, problems } = compileTools(configuration, server, { ...own, ...memo })
     report(problems)
     const { name, description } = server
     const http = { description, prompts, skills, tools }
@@ -388,31 +382,11 @@ function httpServers(
       {
         name,
         http,
-        words: wordsOf(name, configuration, known && (() => known.groups)),
-        maxRequestSize: known?.maxRequestSize ?? largestRequest(configuration, server, tools, context),
-        keepsResults: known?.keepsResults ?? toolsKeep(configuration, server),
+        words: wordsOf(name, configuration),
+        maxRequestSize: largestRequest(configuration, server, tools, context),
+        keepsResults: toolsKeep(configuration, server),
       },
     ]
-  })
-}
-
-/** Characters of a configuration whose tools take a while to be read again. */
-const LONG = 64 * 1024
-
-/** What need not be found out again of the servers of a configuration that is sound by itself. */
-export function factsOf({ servers, tools }: Configuration, { servers: made, text }: Prepared): ToolFacts[] {
-  return servers.map(({ name }) => {
-    const { http, maxRequestSize, keepsResults, words } = made.get(name)!
-    const { names, slow } = http!.tools
-    return {
-      names,
-      slow,
-      ...(text.length > LONG && { listed: listedTools(http!.tools) }),
-      maxRequestSize,
-      keepsResults,
-      retries: tools.some((tool) => tool.retry),
-      groups: words.groups(),
-    }
   })
 }
 
@@ -505,12 +479,9 @@ export async function inspect(
   )
   await giveWayToCalls()
   const env = envOfTenant(context.env, configuration.tenant, context.tenants)
-  const linted = read.examined
-    ? []
-    : inOneGo('check templates', of, () => lintTemplates(read, env, context.memo))
+  const linted = inOneGo('check templates', of, () => lintTemplates(read, env, context.memo))
   const unset = [...read.findings, ...linted].filter(({ code }) => UNREAD.has(code))
   const errors = linted.filter(({ severity }) => severity === 'error')
-  if (context.createProxy) read.letGo?.()
   const own = found.filter((one) => !isReported(one, errors) && !overlaps(one.finding.range, unset))
   return { prepared, findings: [...own.map(({ finding }) => finding), ...ofSkills, ...linted] }
 }

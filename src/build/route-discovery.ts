@@ -13,18 +13,14 @@ export interface ServerWords {
   groups: () => readonly unknown[]
 }
 
-export function wordsOf(
-  name: string,
-  configuration: Configuration,
-  groups = () => groupsOf(name, configuration),
-): ServerWords {
+export function wordsOf(name: string, configuration: Configuration): ServerWords {
   let made: WordsOf | undefined
   return {
     of(tool) {
       made ??= wordsOfServer(name, configuration)
       return made(tool)
     },
-    groups,
+    groups: () => groupsOf(name, configuration),
   }
 }
 

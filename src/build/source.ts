@@ -3,7 +3,6 @@ import {
   createFileLister,
   createFileReader,
   type Env,
-  type Examiner,
   qualifiedName,
   type ReadConfiguration,
   type ReadConfigurationsResult,
@@ -42,14 +41,8 @@ function patient(places: readonly string[], source: ConfigurationSource): Config
   }
 }
 
-/**
- * Files and folders. A `config apply` that was killed in a folder is finished first.
- * @param examinerOf examines many files at once; absent: all is done here
- */
-export function fromPaths(
-  paths: readonly string[],
-  examinerOf?: (env: Env, rules: CheckOptions) => Examiner,
-): ConfigurationSource {
+/** Files and folders. A `config apply` that was killed in a folder is finished first. */
+export function fromPaths(paths: readonly string[]): ConfigurationSource {
   const readerOf = readerKeeper()
   const [lister, files] = [createFileLister(paths), createFileReader()]
   return patient(paths, async (env, options) => {
@@ -60,7 +53,6 @@ export function fromPaths(
       reader: readerOf(env, options),
       lister,
       files,
-      ...(examinerOf && { examiner: () => examinerOf(env, options) }),
     })
     return failed.length === 0
       ? reading

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
 import {
   type Env,
-  type Examined,
-  type Examiner,
   type FileLister,
   filesAt,
   mayBeConfiguration,
@@ -15,7 +13,7 @@ import {
 } from '../config/index.ts'
 import { decode, type FileReader, unreadable } from '../config/loader.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
-import { configurationSteps, examinedConfiguration, limited, readSchemaFile } from '../config/read.ts'
+import { configurationSteps, limited, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
@@ -78,62 +76,13 @@ export interface ReadConfigurationsOptions extends CheckOptions {
   files?: FileReader
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
-  /** Begins to examine many configurations with the same environment and options; absent: all is done here. */
-  examiner?: () => Examiner
 }
-
-/** To start threads for fewer files takes longer than they save, on two processors. */
-const MANY = 3_000
-/** Of so many files that were read together each is examined elsewhere. */
-const WORTHWHILE = 50
-/** Of so many in a hundred that are not sound the next ones are not examined: it would all be done twice. */
-const FAULTY = 50
-/** Batches of files that are examined while others are read: enough that no thread waits. */
-const AHEAD = 8
 
 type Sources = readonly (Source | undefined)[]
 /** What files came to. */
 interface Came {
   reads: readonly ReadConfiguration[]
   findings: readonly Finding[]
-}
-/** Files that were read, and what was found of those that were examined. */
-interface Batch {
-  sources: Sources
-  /** What the very same files came to the last time. */
-  same: Came | undefined
-  examined: Promise<ReadonlyMap<Source, Examined>> | undefined
-}
-
-/** Has files examined a few batches ahead of their use. */
-async function* batches(
-  files: AsyncIterable<Sources>,
-  examiner: Examiner | undefined,
-  { known, sameOf }: Reader,
-): AsyncGenerator<Batch> {
-  const ahead: Batch[] = []
-  let isWorthwhile = examiner !== undefined
-  const examined = async (fresh: readonly Source[]) => {
-    // What cannot be examined there is checked here.
-    const all = (await examiner?.examine(fresh).catch(() => [])) ?? []
-    const sound = soundOf(fresh, all)
-    if (sound.size * 100 < fresh.length * (100 - FAULTY)) isWorthwhile = false
-    return sound
-  }
-  for await (const sources of files) {
-    const same = sameOf(sources)
-    const isFresh = (source: Source | undefined) => source !== undefined && !known(source)
-    const fresh = isWorthwhile && !same ? (sources.filter(isFresh) as Source[]) : []
-    ahead.push({ sources, same, examined: fresh.length >= WORTHWHILE ? examined(fresh) : undefined })
-    if (ahead.length > AHEAD) yield ahead.shift()!
-  }
-  yield* ahead
-}
-
-function soundOf(sources: readonly Source[], all: readonly (Examined | undefined)[]) {
-  const found = new Map<Source, Examined>()
-  for (const [i, examined] of all.entries()) if (examined) found.set(sources[i]!, examined)
-  return found
 }
 
 /**
@@ -158,21 +107,21 @@ export async function readConfigurations(
     configurations.push(...came.reads)
     findings.push(...came.findings)
   }
-  const take = async (source: Source, examined: Examined | undefined) => {
+  const take = async (source: Source) => {
     if (!asked.has(source.file) && !mayBeConfiguration(source)) {
       others.add(source.file)
       return undefined
     }
-    return reader.read(source, examined)
+    return reader.read(source)
   }
-  const read = async ({ sources, same, examined }: Batch) => {
+  const read = async (sources: Sources) => {
     const pause = giveWayToCalls()
     if (pause) await pause
+    const same = reader.sameOf(sources)
     if (same) return add(same)
-    const sound = await examined
     const reads: ReadConfiguration[] = []
     for (const source of sources) {
-      const one = source && (await take(source, sound?.get(source)))
+      const one = source && (await take(source))
       if (one) reads.push(one)
       const pause = giveWayToCalls()
       if (pause) await pause
@@ -182,17 +131,9 @@ export async function readConfigurations(
     if (reads.length === sources.length) reader.keep(sources, came)
   }
   const stdin = names.indexOf('-')
-  const examiner = names.length >= MANY ? lateExaminer(options.examiner) : undefined
-  // Its threads start while the first files are read.
-  if (reader.isNew()) examiner?.examine([]).catch(() => {})
-  try {
-    for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
-      if (part[0] === '-')
-        await read({ sources: [readStdin(options, findings)], same: undefined, examined: undefined })
-      else for await (const batch of batches(fileReader(part, findings), examiner, reader)) await read(batch)
-  } finally {
-    examiner?.close()
-  }
+  for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
+    if (part[0] === '-') await read([readStdin(options, findings)])
+    else for await (const sources of fileReader(part, findings)) await read(sources)
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
   const open = outside.size > 0 ? configurations.filter((read) => !isHidden(read)) : configurations
@@ -211,21 +152,6 @@ export async function readConfigurations(
 
 function cameTo(reads: readonly ReadConfiguration[]): Came {
   return { reads, findings: reads.flatMap(({ findings }) => findings) }
-}
-
-/** One that begins when it is first asked. */
-function lateExaminer(begin: ReadConfigurationsOptions['examiner']): Examiner | undefined {
-  let begun: Examiner | undefined
-  return (
-    begin && {
-      // What fails at its beginning is a rejection too.
-      async examine(sources) {
-        begun ??= begin()
-        return begun.examine(sources)
-      },
-      close: () => begun?.close(),
-    }
-  )
 }
 
 /** Of a file outside of the folder, nothing but that it is not sound. */
@@ -271,8 +197,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     const known = alone.get(read)
     if (known) return known
     const checked = checkAlone(read, options)
-    // Of what was examined elsewhere it takes next to no time, and would be kept for each.
-    if (!read.examined) alone.set(read, checked)
+    alone.set(read, checked)
     return checked
   }
   const known = ({ file, text }: Source) => {
@@ -280,21 +205,14 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     return read?.text === text ? read : undefined
   }
   return {
-    /** Whether no configuration is known from an earlier reading. */
-    isNew: () => last.length === 0,
-    /** What a text came to the last time. */
-    known,
     /** What the files of this very list came to, if each of them is a configuration. */
     sameOf: (sources: Sources) => kept.get(sources),
     keep(sources: Sources, came: Came): void {
       kept.set(sources, came)
     },
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
-    read(source: Source, examined?: Examined): ReadConfiguration | Promise<ReadConfiguration> {
-      const before = known(source)
-      if (before) return before
-      if (!examined) return inTurns(readSteps(source, env, options))
-      return examinedConfiguration(source, examined, (tenant) => envOfTenant(env, tenant, options.tenants))
+    async read(source: Source): Promise<ReadConfiguration> {
+      return known(source) ?? (await inTurns(readSteps(source, env, options)))
     },
     /** As `checkTogether`; what is checked here is the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {

@@ -29,7 +29,7 @@ export interface Alone {
 }
 
 export function checkAlone(read: Read, options: CheckOptions): Alone {
-  const findings = read.examined ? [] : runChecks(REFERENCE_CHECKS, read, options)
+  const findings = runChecks(REFERENCE_CHECKS, read, options)
   return { findings, claims: [...nameClaims(read, options), ...prefixClaims(read)] }
 }
 

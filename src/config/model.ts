@@ -151,45 +151,6 @@ export interface ReadConfiguration extends Source {
   locate: Locate
   /** Whether the value at a path was left out or replaced: checks must not judge it. */
   doubtful: (path: Path) => boolean
-  /** Lets go of what is large and can be read again from the text, for who keeps it long; absent: nothing is. */
-  letGo?: () => void
-  /** That it is sound, and what is known of it then; absent: it is to be checked. */
-  examined?: Omit<Examined, 'rest'> | undefined
-}
-
-/** What serving a server needs to know of its tools before one of them is called. */
-export interface ToolFacts {
-  /** In the order of `allowedTools`, else of `tools`. */
-  names: readonly string[]
-  /** Of those that begin operations. */
-  slow: readonly string[]
-  /** JSON of them as clients see them; absent: it is quickly made. */
-  listed?: string
-  /** Bytes of the largest request. */
-  maxRequestSize: number
-  /** Whether one of them keeps what is cut off its results. */
-  keepsResults: boolean
-  /** Whether one of them is sent again. */
-  retries: boolean
-  /** As `groups` of discovery has them. */
-  groups: readonly unknown[]
-}
-
-/** A configuration that is sound by itself: no check of one file finds anything but what experience advises against. */
-export interface Examined {
-  /** JSON of it without its tools. */
-  rest: string
-  /** Of each of `servers`. */
-  servers: readonly ToolFacts[]
-  /** Empty where it was not looked for. */
-  advice: readonly Finding[]
-}
-
-/** Examines many configurations beside what is done here. */
-export interface Examiner {
-  /** Undefined: not sound, or not known to be. */
-  examine(sources: readonly Source[]): Promise<readonly (Examined | undefined)[]>
-  close(): void
 }
 
 export interface ReadConfigurationsResult {

@@ -1,15 +1,14 @@
 import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
 import { type Finding, finding, hasErrors, sortFindings, toFinding } from '../findings/index.ts'
-import { type Json, parse, withoutComments } from '../json/index.ts'
+import { type Json, withoutComments } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { atOnce, type Steps } from '../text/index.ts'
 import { withArgumentCures } from './argument-variables.ts'
 import { readArguments } from './arguments.ts'
 import { buildConfiguration } from './build.ts'
 import { foreignFile, hintForLarge } from './foreign-file.ts'
-import { withLateTools } from './late-tools.ts'
-import type { Configuration, Env, Examined, Locate, ReadConfiguration, Source, Tool } from './model.ts'
+import type { Env, Locate, ReadConfiguration, Source } from './model.ts'
 import { type Repaired, repair } from './repair.ts'
 import { describer, meantKey, pointerPath, schemaFinding } from './schema-findings.ts'
 import { isValid, type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
@@ -68,33 +67,7 @@ function soundConfiguration(source: Source, env: Env, { value, given }: Common):
   const findings: Finding[] = []
   const configuration = buildConfiguration(value)
   readArguments(configuration.tools, { file, text, nodes, locate, findings, doubtful })
-  const letGo = () => {
-    withLateTools(configuration, () => toolsAgain(source, env))
-  }
-  return { ...source, configuration, findings: limited(findings, file), locate, doubtful, letGo }
-}
-
-/** What an environment gives never changes, so they are what they were. */
-function toolsAgain(source: Source, env: Env): Tool[] {
-  const { value } = readCommonYaml(source.text, env, loadSchema('configuration').shape) as Common
-  const { tools } = buildConfiguration(value)
-  const nodes = lateNodes(source, env)
-  const locate = lateLocator(source, () => commonLocatorOf(source, env), { given: () => undefined })
-  readArguments(tools, { ...source, nodes, locate, findings: [], doubtful: () => false })
-  return tools
-}
-
-/** A configuration that was found to be sound elsewhere. */
-export function examinedConfiguration(
-  source: Source,
-  { rest, ...examined }: Examined,
-  envOf: (tenant: string) => Env,
-): ReadConfiguration {
-  const given = parse(rest) as unknown as Omit<Configuration, 'tools'>
-  const env = envOf(given.tenant)
-  const locate = lateLocator(source, () => commonLocatorOf(source, env), { given: () => undefined })
-  const configuration = withLateTools(given, () => toolsAgain(source, env))
-  return { ...source, configuration, findings: [], locate, doubtful: () => false, examined }
+  return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
 }
 
 /** The nodes of a text, which is parsed when the first of them is wanted. */

@@ -1,6 +1,5 @@
 import { assemble, everything, type Reading, type Settled } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
-import { createExaminer } from '../build/examiner.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare.ts'
 import { changed } from '../build/revision.ts'
@@ -253,13 +252,8 @@ export async function previewTable(options: BuildOptions): Promise<Loaded & { ta
   return { table: buildTable(1, prepared), findings: found, sources: reading.sources }
 }
 
-function sourceOf(options: BuildOptions): ConfigurationSource {
-  const { paths, settings } = options
-  const { limits, redact, tenants } = settings
-  if (typeof paths === 'function') return paths
-  return fromPaths(paths, (env, rules) =>
-    createExaminer({ env, rules, limits, redact, ...(tenants && { tenants }) }),
-  )
+function sourceOf({ paths }: BuildOptions): ConfigurationSource {
+  return typeof paths === 'function' ? paths : fromPaths(paths)
 }
 
 function contextOf({ settings, log, version }: BuildOptions, env: Env) {

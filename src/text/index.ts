@@ -11,7 +11,6 @@ export { type Comparisons, comparisons, isOneEdit, nearest, proposal } from './n
 export { notText } from './not-text.ts'
 export { percentEncode, percentTable } from './percent.ts'
 export { printableJson } from './printable-json.ts'
-export { remade } from './remade.ts'
 export { pathOf } from './request-target.ts'
 export {
   isCertainSecret,

@@ -8,7 +8,6 @@ import {
   type Server,
   slashesOf,
   type Tool,
-  type ToolFacts,
 } from '../config/model.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import type { JsonObject } from '../json/index.ts'
@@ -23,7 +22,7 @@ import {
 } from '../net/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
-import { giveWay, pathOf, quote, remade } from '../text/index.ts'
+import { giveWay, pathOf, quote } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
@@ -85,57 +84,30 @@ export function compileTools(
     if (checked && tool.async) slow.push(tool.name)
   }
   const list = [...sound.values()]
-  const lasting = lastingOf(shared)
-  return {
-    tools: toolsOf(configuration, server, { names: [...sound.keys()], slow, list }, context, () => lasting),
-    problems,
-  }
-}
-
-/** The tools of a server that are known to be sound; nothing is compiled before the first call. */
-export function knownTools(
-  configuration: Configuration,
-  server: Server,
-  facts: Pick<ToolFacts, 'names' | 'slow' | 'listed'>,
-  own: Omit<CompileContext, 'memo'>,
-): Tools {
-  const serverPath = ['servers', configuration.servers.indexOf(server)]
-  const shared = lazy(() => {
-    const config = renderConfig(server, serverPath, templateCompiler(own.env, []), [])
-    return lastingOf({ ...own, server, config, compileSchema: schemaCompiler(), problems: [] })
-  })
-  return { ...toolsOf(configuration, server, facts, own, shared), isLate: facts.listed === undefined }
+  const own = { names: [...sound.keys()], slow, list: () => list }
+  return { tools: toolsOf(configuration, server, own, lastingOf(shared)), problems }
 }
 
 /**
  * The tools that can be called. It keeps none that nobody calls: they are most of a configuration.
- * @param shared what they are compiled with
+ * @param context what they are compiled with
  */
 function toolsOf(
   configuration: Configuration,
   server: Server,
-  { names, slow, list, listed }: Pick<ToolFacts, 'names' | 'slow' | 'listed'> & { list?: ToolDefinition[] },
-  { limits }: CompileContext,
-  shared: () => Omit<ToolContext, 'problems'>,
+  own: Pick<Tools, 'names' | 'slow' | 'list'>,
+  context: Omit<ToolContext, 'problems'>,
 ): Tools {
   // Most servers of many are not called: they have none.
   let compiled: Map<string, CompiledTool> | undefined
   const byName = () => new Map(offered(configuration, server).map((entry) => [entry[0].name, entry] as const))
-  const definitions = () => {
-    const all = byName()
-    return names.map((name) => definitionOf(all.get(name)![0], { limits, server }))
-  }
   return {
-    names,
-    slow,
-    listed,
-    list: remade(definitions, list),
+    ...own,
     get(name) {
       const known = compiled?.get(name)
-      const found = known || !names.includes(name) ? undefined : byName().get(name)
+      const found = known || !own.names.includes(name) ? undefined : byName().get(name)
       if (!found) return known
       const [tool, index] = found
-      const context = shared()
       const again = compileTool(tool, ['tools', index], { ...context, problems: [] })
       if (!again) return undefined
       const made = new HttpTool(tool, again.definition, again.parts, context)
@@ -144,11 +116,6 @@ function toolsOf(
       return made
     },
   }
-}
-
-/** Of a tool that was compiled without an error. */
-function definitionOf(tool: Tool, context: Pick<ToolContext, 'limits' | 'server'>): ToolDefinition {
-  return toolDefinition(tool, compileShaping(tool.response, limitsOf(tool, context).resultChars) as Shaping)
 }
 
 /** What calls need: a context may hold much that belongs to the reload alone. */

@@ -50,9 +50,7 @@ export interface Tools {
   slow: readonly string[]
   /** JSON of the list as clients see it, once it was made. */
   listed?: string | undefined
-  /** That it is quickly made, and so kept for nobody who has not asked for it. */
-  isLate?: boolean
-  /** The same as clients see them; made again where memory was wanted for something else. */
+  /** As clients see them. */
   list(): readonly ToolDefinition[]
   /** Compiled at the first use: most tools of many configurations are never called. */
   get(name: string): CompiledTool | undefined
