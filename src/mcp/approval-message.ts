@@ -1,6 +1,6 @@
 import { isObject, type Json, stringify } from '../json/index.ts'
 import { masked } from '../json/masked.ts'
-import { cut, shorten, withoutHidden } from '../text/index.ts'
+import { isSecretName, shorten, wellFormed, withoutHidden } from '../text/index.ts'
 
 /** What a person is to approve. */
 export interface Question {
@@ -15,6 +15,8 @@ export interface Question {
 /** Arguments that are shown, and characters of each and of a name. */
 const MAX_ARGUMENTS = 40
 const MAX_VALUE = 400
+/** Of them, those of the end. */
+const END = 100
 const MAX_NAME = 100
 
 const INTRODUCTION =
@@ -33,12 +35,21 @@ export function approvalMessage({ server, tool, title, given }: Question): strin
     ...(title === undefined ? [] : [`title: ${shown(shorten(title, MAX_NAME))}`]),
     ...values
       .slice(0, MAX_ARGUMENTS)
-      .map(([name, value]) => `argument ${shown(shorten(name, MAX_NAME))}: ${cut(shown(value), MAX_VALUE)}`),
+      .map(([name, value]) => `argument ${shown(shorten(name, MAX_NAME))}: ${argumentText(name, value)}`),
   ]
   const left = values.length - MAX_ARGUMENTS
   const rest = left > 0 ? `\n\n${left} more arguments are not shown.` : ''
   const none = values.length === 0 ? '\n\nThe call has no arguments.' : ''
   return `${INTRODUCTION}\n\n${lines.map((line) => `    ${line}`).join('\n')}${rest}${none}`
+}
+
+/** A secret is not shown, and said to be there; of a long value both ends are. */
+function argumentText(name: string, value: Json): string {
+  if (isSecretName(name)) return '(a value that is not shown, as its name is that of a secret)'
+  const text = shown(value)
+  if (text.length <= MAX_VALUE) return text
+  const [start, end] = [text.slice(0, MAX_VALUE - END), text.slice(-END)]
+  return `${wellFormed(start)} … (${text.length} characters in all) … ${wellFormed(end)}`
 }
 
 /** JSON on one line, without hidden characters and what HTML or Markdown could take for its own. */

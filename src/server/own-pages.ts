@@ -25,7 +25,7 @@ import { clientAddress, otherEndOf, type Proxies } from './exchange.ts'
 import type { Reloads } from './reloads.ts'
 import { TableRefused } from './shared-parts.ts'
 import { type Status, shownFinding } from './status.ts'
-import { statusPage } from './status-page.ts'
+import { PAGE_HEADERS, statusPage } from './status-page.ts'
 
 export interface OwnPagesParts {
   /** Where the listener is that has them. */
@@ -99,8 +99,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     const shown = await inTurns(await status(overseer))
     const isForPeople = /\btext\/html\b/.test(headers.accept ?? '')
     if (!isForPeople) return HttpResponse.json(shown, 200, NO_STORE)
-    const type = { 'content-type': 'text/html; charset=UTF-8' }
-    return new HttpResponse(200, { ...type, ...NO_STORE }, String(await inTurns(statusPage(shown))))
+    return new HttpResponse(200, { ...PAGE_HEADERS, ...NO_STORE }, String(await inTurns(statusPage(shown))))
   }
 
   function askerOf(c: Context, headers: RequestHeaders): Asker {

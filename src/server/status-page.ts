@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { html } from 'hono/html'
 import { deepLinks, entryNamer, snippetsOf, TOKEN_ENV } from '../clients/index.ts'
 import { qualifiedName } from '../config/index.ts'
@@ -12,6 +13,17 @@ th{font-weight:600}details{margin:.3rem 0}summary{cursor:pointer}pre{background:
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}tr,th,td{border-color:#444}.bad{color:#ff8a80}a{color:#8ab4f8}pre{background:#262626}}`
 
 type Html = ReturnType<typeof html>
+
+const styleHash = createHash('sha256').update(STYLE).digest('base64')
+
+/** The page needs nothing but its own style, and no other page may hold it. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=UTF-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
 
 /** Prefixes with snippets for clients: each takes some thousand bytes. */
 const MAX_SNIPPETS = 100

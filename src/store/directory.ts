@@ -9,6 +9,7 @@ import {
   type Identity,
   LINT_CONFIG_FILE,
   qualifiedName,
+  type TenantSettings,
 } from '../config/index.ts'
 import { StoreError, writeError } from '../durable/store-error.ts'
 import type { Finding } from '../findings/index.ts'
@@ -32,7 +33,11 @@ import { serial } from './waiting-lock.ts'
  * @param folder should be absolute; it is made at the first change
  * @param env for names that are variables
  */
-export function directoryStore(folder: string, env: Env): ConfigurationStore {
+export function directoryStore(
+  folder: string,
+  env: Env,
+  tenants?: readonly TenantSettings[],
+): ConfigurationStore {
   let closed = false
   const inTurn = serial()
 
@@ -45,7 +50,7 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
     for (let attempt = 0; attempt < 5; attempt++) {
       await settle(folder)
       const revision = await revisionOf(folder)
-      const read = await readFolder(folder, env)
+      const read = await readFolder(folder, env, tenants)
       // Half of a change to several files is never read: the journal is there, or a file changes until the last look.
       if (!(await isUnsettled(folder)) && (await revisionOf(folder)) === revision)
         return { revision, ...read }
@@ -53,7 +58,7 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
     // Somebody writes all the time: with the lock there is one moment at least between two writers.
     return inFolder(folder, async () => ({
       revision: await revisionOf(folder),
-      ...(await readFolder(folder, env)),
+      ...(await readFolder(folder, env, tenants)),
     }))
   }
 
@@ -64,7 +69,7 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
     })
     return inFolder(folder, async () => {
       if (revision !== undefined && (await revisionOf(folder)) !== revision) return { kind: 'moved' }
-      const { configurations, findings } = await readFolder(folder, env)
+      const { configurations, findings } = await readFolder(folder, env, tenants)
       const unread = findings.find(({ code }) => code === 'unreadable-file')
       const there = new Map(configurations.map((one) => [qualifiedName(one), one.version]))
       const conflicts = conflictsOf(changes, (identity) => there.get(qualifiedName(identity)))
@@ -126,8 +131,12 @@ async function revisionOf(folder: string): Promise<string> {
 }
 
 /** The first file of an identity counts. */
-async function readFolder(folder: string, env: Env): Promise<Omit<Snapshot, 'revision'>> {
-  const { configurations, findings } = await readConfigurations([folder], env)
+async function readFolder(
+  folder: string,
+  env: Env,
+  tenants: readonly TenantSettings[] | undefined,
+): Promise<Omit<Snapshot, 'revision'>> {
+  const { configurations, findings } = await readConfigurations([folder], env, tenants && { tenants })
   const found = new Map<string, StoredConfiguration>()
   for (const { configuration, doubtful, file, text } of configurations) {
     if (!configuration || doubtful(['name']) || doubtful(['tenant'])) continue

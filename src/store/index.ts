@@ -1,4 +1,4 @@
-import type { Env, StorageSettings } from '../config/index.ts'
+import type { Env, StorageSettings, TenantSettings } from '../config/index.ts'
 import { requirePackages } from '../durable/packages.ts'
 import type { ConfigurationStore } from './store.ts'
 
@@ -21,11 +21,16 @@ export type {
  * and work later. Only what the type needs is loaded.
  * @throws Error when a package for the type is not installed
  * @param env for names in a folder that are variables
+ * @param tenants of the settings, whose files are read with what they may read
  */
-export async function openStore(storage: StorageSettings, env: Env): Promise<ConfigurationStore> {
+export async function openStore(
+  storage: StorageSettings,
+  env: Env,
+  tenants?: readonly TenantSettings[],
+): Promise<ConfigurationStore> {
   switch (storage.type) {
     case 'directory':
-      return (await import('./directory.ts')).directoryStore(storage.path, env)
+      return (await import('./directory.ts')).directoryStore(storage.path, env, tenants)
     case 'lowdb':
       return (await import('./lowdb.ts')).lowdbStore(storage.file, storage.keep)
     default:

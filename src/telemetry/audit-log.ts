@@ -190,9 +190,9 @@ class Target {
       if (found?.ino === this.inode && found.dev === this.device) return false
       await this.close()
     }
-    const { O_RDWR, O_APPEND, O_CREAT, O_NONBLOCK } = constants
-    // Opening a named pipe without a reader would wait.
-    const fd = await files.open(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
+    const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
+    // Opening a named pipe without a reader would wait; a symbolic link may be that of others who write to the folder.
+    const fd = await files.open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
     try {
       await this.take(fd)
     } catch (error) {

@@ -526,7 +526,11 @@ describe('the question', () => {
     const message = ask({ api_key: 'k-123', nested: { password: 'p-123', id: 1 }, long: 'y'.repeat(5_000) })
     assert.equal(/k-123|p-123/.test(message), false)
     assert.match(message, /argument "nested": \{"password":"\*\*\*","id":1\}/)
-    assert.match(message, /argument "long": "y+… \(5002 characters in all\)/)
+    assert.match(
+      message,
+      /argument "api_key": \(a value that is not shown, as its name is that of a secret\)/,
+    )
+    assert.match(message, /argument "long": "y{299} … \(5002 characters in all\) … y{99}"$/)
     const many = ask(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, i])))
     assert.match(many, /10 more arguments are not shown\.$/)
     assert.ok(many.length < 2_000)

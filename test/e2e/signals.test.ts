@@ -32,6 +32,29 @@ test('a SIGHUP that comes before the settings are read is done once the gateway 
   assert.equal(gateway.child.signalCode, null)
 })
 
+/** Sends the process a signal when it begins to import what it does. */
+const whileImporting = (signal: string) => {
+  const hooks = `export async function resolve(name, context, next) {
+    if (name.endsWith('dist/bin/main.js')) process.kill(process.pid, '${signal}')
+    return next(name, context)
+  }`
+  const data = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`
+  return [
+    '--import',
+    data(`import { register } from 'node:module'; register(${JSON.stringify(data(hooks))})`),
+  ]
+}
+
+test('a signal is handled from before the first import', LIMIT, async (t) => {
+  const file = join(temporaryFolder(t), 'a.yaml')
+  writeFileSync(file, CONFIGURATION)
+  const args = ['serve', file, '--port', String(await freePort()), '--log-format', 'json']
+  const gateway = plantgw(t, args, { node: whileImporting('SIGHUP') })
+  const ended = plantgw(t, args, { node: whileImporting('SIGTERM') })
+  await gateway.until(/"trigger":"SIGHUP".*"msg":"reloaded"/)
+  assert.equal(await ended.ended, 0, ended.stderr())
+})
+
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   test(`${signal} while a database is waited for removes the pid file and exits 0`, LIMIT, async (t) => {
     const { port, next } = await silent(t)

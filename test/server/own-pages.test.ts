@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -182,7 +183,18 @@ mcpServers: [{ name: m, type: stdio, command: node, args: [none.js] }]
   assert.equal(body.reloads[0].findings[0].code, 'unknown-key')
   const page = await call('/_status', { headers: { accept: 'text/html' } })
   assert.match(page.headers.get('content-type')!, /^text\/html/)
-  assert.match(await page.text(), /a newer one was refused/)
+  const text = await page.text()
+  assert.match(text, /a newer one was refused/)
+  const [, style] = /<style>(.*?)<\/style>/s.exec(text)!
+  const hash = createHash('sha256').update(style!).digest('base64')
+  assert.ok(
+    page.headers
+      .get('content-security-policy')!
+      .startsWith(`default-src 'none'; style-src 'sha256-${hash}'; `),
+  )
+  assert.equal(page.headers.get('x-frame-options'), 'DENY')
+  assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+  assert.equal(page.headers.get('referrer-policy'), 'no-referrer')
   assert.equal(gateway.table().generation, 1)
 })
 

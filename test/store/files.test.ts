@@ -125,6 +125,23 @@ test('lowdb: a write that fails changes nothing, and the next one works', async 
   assert.deepEqual(await names(store), ['a', 'b'])
 })
 
+test('directory: a file of a tenant is read with what the tenant may read, and no file for it', async (t) => {
+  const path = temporaryFolder(t)
+  await writeFile(join(path, 'secret'), 'of-the-operator')
+  await writeFile(
+    join(path, 'green.yaml'),
+    `name: "x-\${file:${join(path, 'secret')}:none}-\${ADMIN:unset}-\${GREEN_A}"\ntenant: green\n`,
+  )
+  const rights = { tokens: [], stdio: false, commands: [], notifier: false, env: ['GREEN_*'] }
+  const env = { ADMIN: 'admin-secret', GREEN_A: 'a' }
+  const store = await openStore({ type: 'directory', path }, env, [
+    { name: 'green', prefix: '/green', ...rights },
+  ])
+  for (const name of await names(store)) assert.doesNotMatch(name, /of-the-operator|admin-secret/)
+  const open = await openStore({ type: 'directory', path }, env)
+  assert.match((await names(open)).join(), /admin-secret/)
+})
+
 test('directory: a configuration is changed in the file that it is in, with its mode and links', async (t) => {
   const { path, store } = await folder(t, {
     'team/shop.yml': yaml('a'),

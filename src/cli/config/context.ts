@@ -57,7 +57,7 @@ export async function withStore(
     throw new Error(`the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`)
   flags.tenant = tenantOf(flags, settings, process.env.PLANTGW_TOKEN)
   const env = environmentOf(settings)
-  const store = await openStore(settings.storage, env)
+  const store = await openStore(settings.storage, env, settings.tenants)
   try {
     return await work({ store, settings, env })
   } finally {

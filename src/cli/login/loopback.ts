@@ -3,12 +3,17 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+const ORIGIN = 'http://127.0.0.1'
 const PATH = '/callback'
 const PAGE = (text: string) =>
   `<!doctype html><meta charset="utf-8"><title>plantgw</title><p>${text} You can close this window.</p>`
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
   connection: 'close',
 }
 
@@ -39,9 +44,11 @@ export class Loopback {
       if (signal.aborted) abort()
       signal.addEventListener('abort', abort, { once: true })
       server.on('request', ({ method, url = '' }, response) => {
-        const { pathname, searchParams } = new URL(url, 'http://127.0.0.1')
-        if (method !== 'GET' || pathname !== PATH)
+        // A path such as `//` is no URL.
+        const called = URL.canParse(url, ORIGIN) ? new URL(url, ORIGIN) : undefined
+        if (method !== 'GET' || called?.pathname !== PATH)
           return response.writeHead(404, HEADERS).end(PAGE('Nothing is here.'))
+        const { searchParams } = called
         if (!same(searchParams.get('state') ?? '', state))
           return response.writeHead(400, HEADERS).end(PAGE('This is not the answer to the login.'))
         const text = searchParams.has('error') ? 'The login has failed.' : 'The login is complete.'

@@ -50,7 +50,10 @@ export function catchEnds(): Signals {
     signals.onSecond()
     process.exit(1)
   }
-  process.on('SIGTERM', caught)
-  process.on('SIGINT', caught)
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    // That of the first lines of the program ends it at once.
+    process.removeAllListeners(signal)
+    process.on(signal, caught)
+  }
   return signals
 }
