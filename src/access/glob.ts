@@ -18,16 +18,38 @@ const DECODINGS = 3
 export function createGlob(source: string, kind: 'name' | 'uri'): Glob {
   const isUri = kind === 'uri'
   const exact = wildcards(source, isUri && source !== '*')
-  const canonical = isUri ? canonicalUri : fold
-  const lenient = wildcards(canonical(source))
+  if (!isUri) {
+    const lenient = wildcards(fold(source))
+    return {
+      matches: (name) => name.length <= MAX_NAME && exact(name),
+      mayMean: (name) => name.length > MAX_NAME || lenient(fold(name)),
+    }
+  }
+  const lenient = [source, asUrl(source)].map((one) => wildcards(canonicalUri(one)))
   return {
-    matches: (name) => name.length <= MAX_NAME && exact(name) && !(isUri && hasDotSegment(name)),
+    matches: (name) => name.length <= MAX_NAME && exact(name) && !hasDotSegment(name),
     mayMean(name) {
-      if (name.length > MAX_NAME || (isUri && hasDotSegment(name))) return true
-      const text = canonical(name)
-      return lenient(text) || (isUri && lenient(text.replace(/[?#].*$/s, '')))
+      if (name.length > MAX_NAME || hasDotSegment(name) || isRespelt(name)) return true
+      const text = canonicalUri(name)
+      return lenient.some((means) => means(text) || means(text.replace(/[?#].*$/s, '')))
     },
   }
+}
+
+/** Whether a parser of URLs writes a URI otherwise: nothing tells then which other readers take it for another one. */
+function isRespelt(uri: string): boolean {
+  const [own, other] = [uri, asUrl(uri)].map((one) => canonicalUri(one).replace(/\/$/, ''))
+  return own !== other
+}
+
+/** A URI as parsers of URLs write it, without user and the dot that ends a host; as it is where it is no URL. */
+function asUrl(uri: string): string {
+  if (!URL.canParse(uri)) return uri
+  const url = new URL(uri)
+  url.username = ''
+  url.password = ''
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
+  return url.href
 }
 
 /** How two spellings of one URI are equal: without case, encoding, and repeated or backward slashes. */

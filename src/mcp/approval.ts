@@ -4,7 +4,7 @@ import { approvalMessage } from './approval-message.ts'
 import type { Accounting, Call } from './call.ts'
 import { Fault } from './fault.ts'
 import { type ListSource, listedTool } from './listed-tools.ts'
-import { fold, INVALID_PARAMS, isSessionRevision, METHOD_NOT_FOUND, type RpcError } from './protocol.ts'
+import { INVALID_PARAMS, isSessionRevision, METHOD_NOT_FOUND, type RpcError } from './protocol.ts'
 import type { Reply } from './stream.ts'
 
 /** Has a person approve the calls of tools that may destroy something, through the client that makes them. */
@@ -23,7 +23,7 @@ export const ELICITATION = ['elicitation', 'form'] as const
 
 /** Whether a request is looked at before it goes on. Costs nothing where the route wants no approval. */
 export function mayNeedApproval({ exchange, request }: Call): boolean {
-  return exchange.approval !== undefined && fold(request.method) === CALL
+  return exchange.approval !== undefined && request.method === CALL
 }
 
 /** What a person is asked about. */

@@ -8,6 +8,7 @@ import {
   INVALID_REQUEST,
   isSessionRevision,
   METHOD_NOT_FOUND,
+  type ReadMessage,
   type Request,
   type RpcError,
 } from './protocol.ts'
@@ -21,6 +22,7 @@ const NAMING: Readonly<Record<string, readonly [kind: Usable, key: string]>> = {
   'resources/read': ['resources', 'uri'],
   'resources/subscribe': ['resources', 'uri'],
   'resources/unsubscribe': ['resources', 'uri'],
+  'resources/directory/read': ['resources', 'uri'],
   'skills/get': ['resources', 'uri'],
 }
 /** Methods that list things: the key of the list, and of what names each. */
@@ -42,10 +44,26 @@ const FREE =
     .concat(Object.keys(LISTING))
 /** Requests of clients in any revision, and of extensions that the gateway knows. */
 export const METHODS: readonly string[] = [...FREE, ...Object.keys(NAMING), COMPLETION, LISTEN, TASKS]
-const KNOWN = new Map(METHODS.map((method) => [fold(method), method]))
+const NOTIFICATIONS = ['initialized', 'cancelled', 'progress', 'roots/list_changed'].map(
+  (name) => `notifications/${name}`,
+)
+const KNOWN = new Map([...METHODS, ...NOTIFICATIONS].map((method) => [fold(method), method]))
 const OPEN = new Set(FREE)
 /** Results that a cache between gateway and client must not give to others. */
 const CACHED = new Set(['resources/read', 'skills/get', 'server/discover'])
+
+/**
+ * The same message, or an invalid one where a lenient server could take its method for another one: what is judged would
+ * not be what the server does.
+ */
+export function exactly(message: ReadMessage): ReadMessage {
+  if (message.kind !== 'request' && message.kind !== 'notification') return message
+  const meant = KNOWN.get(message.method) ?? KNOWN.get(fold(message.method))
+  if (meant === undefined || meant === message.method) return message
+  const id = message.kind === 'request' ? message.id : null
+  const reason = `Method not found: ${shorten(message.method, 80)}. Did you mean ${meant}?`
+  return { kind: 'invalid', id, code: METHOD_NOT_FOUND, reason }
+}
 
 /** What a request is about. */
 interface Target {
@@ -101,8 +119,9 @@ function targetsOf({ method, params }: Request, { allowsUnknown }: Permissions):
   if (method === COMPLETION) return completed(params.ref)
   if (method === LISTEN) return listened(params.notifications)
   if (OPEN.has(method)) return []
-  const isMethod = allowsUnknown && !KNOWN.has(fold(method))
-  return isMethod ? [] : { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
+  return allowsUnknown && !KNOWN.has(method)
+    ? []
+    : { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
 }
 
 function completed(ref: Json | undefined): Target[] | RpcError {

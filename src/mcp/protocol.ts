@@ -84,6 +84,8 @@ export type Message =
   /** A request that may not go on: what is answered in its place. */
   | { kind: 'refused'; id: RequestId; error: RpcError }
 
+/** As it was read, before anything judged it. */
+export type ReadMessage = Exclude<Message, { kind: 'refused' }>
 export type Request = Extract<Message, { kind: 'request' }>
 export type Notification = Extract<Message, { kind: 'notification' }>
 export type Response = Extract<Message, { kind: 'response' }>
@@ -116,7 +118,7 @@ export function withoutNothing(raw: Json): Json {
 }
 
 /** What a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
-export function readMessage(raw: Json): Exclude<Message, { kind: 'refused' }> {
+export function readMessage(raw: Json): ReadMessage {
   if (!isObject(raw)) return invalid(null, 'a message is a JSON object')
   const { method, params } = raw
   const id = plain(raw.id as Json)

@@ -4,6 +4,7 @@ import type { Reached } from '../access/quota.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { isIndirect, unwrapped } from './discover.ts'
 import { type Body, type Exchange, rpcError, tooMuch } from './http.ts'
+import { exactly } from './permit.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -48,7 +49,6 @@ export async function receive(
   const unread = exchange.isLine ? undefined : refusedType(exchange)
   const found = unread ? { refused: unread } : readMessages(exchange, await exchange.body())
   const given = found instanceof Promise ? await found : found
-  // Before they are counted: rates are of the tools that are called.
   const isLooked = 'messages' in given && given.messages.some(isIndirect) && searches()
   const read = isLooked ? { ...given, messages: given.messages.map(unwrapped) } : given
   if ('messages' in read) exchange.unserved?.read(read.messages)
@@ -105,7 +105,7 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
       INVALID_REQUEST,
       `initialize, subscriptions/listen, clientInfo and clientCapabilities may have at most ${MAX_KEPT} characters`,
     )
-  const messages = raw.map(readMessage)
+  const messages = raw.map((one) => exactly(readMessage(one)))
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)

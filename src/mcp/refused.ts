@@ -1,6 +1,7 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import { type Excess, type Excesses, type Meter, rateMessage } from '../access/rate.ts'
 import { stringify } from '../json/index.ts'
+import { unwrapped } from './discover.ts'
 import { type Exchange, json, rpcError } from './http.ts'
 import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
 
@@ -78,6 +79,8 @@ function errorOf(excess: Excess): RpcError {
   return { code: RATE_LIMITED, message: rateMessage(excess), data: { retryAfter: excess.retryAfter } }
 }
 
-function toolOf({ method, params }: Request): string | undefined {
+/** The tool that is called: also by one that calls it, whether or not this process knows that the client has that one. */
+function toolOf(request: Request): string | undefined {
+  const { method, params } = unwrapped(request) as Request
   return method === 'tools/call' && typeof params.name === 'string' ? params.name : undefined
 }

@@ -220,7 +220,7 @@ export class Session implements Resumable {
         const call = new SessionCall(exchange, message, own, reply, account, this, to)
         if (this.enter(call)) steps.push(() => this.begin(call))
       } else if (message.kind === 'invalid')
-        reply.answer(errorText(message.id, { code: INVALID_REQUEST, message: message.reason }))
+        reply.answer(errorText(message.id, { code: message.code, message: message.reason }))
       else if (message.kind === 'refused') reply.answer(errorText(message.id, message.error))
       else steps.push(() => this.notify(message, own))
     }

@@ -126,7 +126,7 @@ export class StdioConnection {
     const { messages, batch, text } = received
     const [only] = messages as [Message]
     if (batch) await this.#inSession(exchange, received, endpoint)
-    else if (only.kind === 'invalid') this.#send(errorOf(only.id, INVALID_REQUEST, only.reason))
+    else if (only.kind === 'invalid') this.#send(errorOf(only.id, only.code, only.reason))
     else if (only.kind === 'refused') this.#send(errorText(only.id, only.error))
     else if (only.kind === 'request' && claimsRevision(only.params))
       return this.#standsAlone(exchange, only, text, endpoint)

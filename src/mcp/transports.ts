@@ -28,6 +28,7 @@ import {
   INVALID_REQUEST,
   isSessionRevision,
   isStatelessRevision,
+  METHOD_NOT_FOUND,
   type Message,
   type Request,
 } from './protocol.ts'
@@ -64,8 +65,12 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<HttpRespons
   const { messages, batch, text } = received
   const [only] = messages as [Message]
   if (!batch) {
-    if (only.kind === 'invalid')
-      return rpcError(exchange, 400, { code: INVALID_REQUEST, message: only.reason }, only.id)
+    if (only.kind === 'invalid') {
+      const { id, code, reason: message } = only
+      const isModern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
+      const status = code === METHOD_NOT_FOUND ? (isModern ? 404 : 200) : 400
+      return rpcError(exchange, status, { code, message }, id)
+    }
     if (only.kind === 'request' || only.kind === 'notification') {
       const modern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
       if (modern || claimsRevision(only.params))

@@ -107,7 +107,7 @@ export class Aggregate {
       await Promise.all(this.#able('logging').map((i) => ask(i, method, params)))
       return { result: {} }
     }
-    return this.#first([...this.servers.keys()], method, params, ask)
+    return { error: noMethod(method) }
   }
 
   /** The response of a server to what `decide` sent it, as the client is to see it. */

@@ -1,6 +1,6 @@
 import type { McpServer, ToolOverride } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import { fold, INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../mcp/index.ts'
+import { fold, INVALID_PARAMS, isObject, type RpcError } from '../mcp/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import { RESULT_SIZE } from '../tools/schema.ts'
 import type { Pins } from './pins.ts'
@@ -81,9 +81,7 @@ export function createToolFilter(
     hasPrompt,
     request(message) {
       const { method, params, raw } = message
-      if (method !== CALL && fold(method) === CALL)
-        return { code: METHOD_NOT_FOUND, message: `Method not found: ${method}. Did you mean ${CALL}?` }
-      if (method !== CALL) return fold(method) === GET ? prompt(message) : message
+      if (method !== CALL) return method === GET ? prompt(message) : message
       // A name of another type could be taken for a hidden one by a lenient server.
       if (typeof params.name !== 'string')
         return { code: INVALID_PARAMS, message: 'params.name must be a string' }

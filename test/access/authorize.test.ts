@@ -203,7 +203,7 @@ describe('HTTP tools', TIMEOUT, () => {
     for (const method of ['x/call', 'Tools/call', 'tools/Call', 'tasks/list'])
       assert.deepEqual((await reader.request(method, { name: 'secret' })).error, {
         code: -32601,
-        message: `Method not found: ${method}`,
+        message: `Method not found: ${method}${/^tools.call$/i.test(method) ? '. Did you mean tools/call?' : ''}`,
       })
     assert.deepEqual((await reader.request('ping')).result, {})
   })

@@ -70,6 +70,16 @@ test('a rule with tools counts only their calls', async () => {
   assert.equal(await status('tools/list'), 200)
 })
 
+test('what a tool has called counts as its call, whatever is known here of the session', async () => {
+  const { app } = await wire({ rate: [rule(1, { tools: ['pay'] })] })
+  const session = await open(app)
+  for (const name of ['call_tool', 'call_read_tool']) {
+    const indirect = rpc('tools/call', { name, arguments: { name: 'pay', arguments: {} } })
+    const { status } = await post(app, '/one/mcp', indirect, session)
+    assert.equal(status, name === 'call_tool' ? 200 : 429, name)
+  }
+})
+
 test('a request of a batch beyond a rate is an error in the batch', async () => {
   const { app } = await wire({ rate: [rule(2, { tools: ['a'] })] })
   const session = await open(app, '/one', '2025-03-26')
