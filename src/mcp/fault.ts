@@ -31,19 +31,23 @@ export interface FaultDetails {
   status?: number
   /** `WWW-Authenticate` of an upstream that refused the client's own credentials. */
   challenge?: string
+  /** Whether the upstream has refused the request without having done anything, so that it may be sent again. */
+  isUnexecuted?: boolean
 }
 
 /** Why a request has no response. A class, so that no message of a server passes for one. */
 export class Fault {
   readonly status: number | undefined
   readonly challenge: string | undefined
+  readonly isUnexecuted: boolean
 
   /** @param message a sentence for the caller */
   constructor(
     readonly kind: FaultKind,
     readonly message: string,
-    { status, challenge }: FaultDetails = {},
+    { status, challenge, isUnexecuted = false }: FaultDetails = {},
   ) {
+    this.isUnexecuted = isUnexecuted
     this.status = status
     this.challenge = challenge
   }

@@ -308,7 +308,7 @@ export class Upstream {
     const { type } = definition.server
     if (type === 'stdio') return new StdioChannel(definition, resolved, events, this.#options)
     const repeat: HttpChannelOptions['repeat'] = (request) => this.view.repeat(request)
-    const options = { http, streams: this.streams, repeat, ...this.#options }
+    const options = { http, streams: this.streams, repeat, limits: this.limits, ...this.#options }
     const { credential } = resolved
     if (credential) {
       options.mask = (text, json) => this.#masksOf(credential.sent())?.text(text, json) ?? text

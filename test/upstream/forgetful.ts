@@ -1,10 +1,13 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Loose } from '../support/wire.ts'
 
 /** A streamable HTTP server that can be made to forget its sessions, or to fail, and tells what came in. */
-export async function forgetful(t: TestContext) {
+export async function forgetful(
+  t: TestContext,
+  refuse: (response: ServerResponse, id: unknown) => void = (response) => response.writeHead(404).end(),
+) {
   const seen: string[] = []
   let sessions = 0
   let known = ''
@@ -36,7 +39,7 @@ export async function forgetful(t: TestContext) {
         return answer(result, { 'mcp-session-id': known })
       }
       if (failing && id !== undefined) return response.writeHead(500).end()
-      if (request.headers['mcp-session-id'] !== known) return response.writeHead(404).end()
+      if (request.headers['mcp-session-id'] !== known) return refuse(response, id)
       seen.push(`${request.method === 'POST' ? (method ?? 'response') : request.method} ${known}`)
       if (id === undefined) return response.writeHead(202).end()
       return answer(

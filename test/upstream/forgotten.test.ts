@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { answering } from './answering.ts'
 import { forgetful } from './forgetful.ts'
 import { modern, open, proxied } from './harness.ts'
 
@@ -17,11 +19,10 @@ test('a server that has forgotten the session is initialised anew once, and only
     'notifications/initialized s2',
     'logging/setLevel s2',
     'resources/subscribe s2',
-    'tools/list s2',
     'tools/call s2',
   ])
   server.forget()
-  assert.match(await client.call('unsafe'), /^error: .* A new session is open, but the call was not repeated/)
+  // It was not executed.
   assert.equal(await client.call('unsafe'), 'done in s3')
   server.forget()
   assert.equal((await client.request('tools/list')).result.tools.length, 2)
@@ -47,10 +48,55 @@ for (const era of ['session', 'modern'])
         server.forget()
         server.seen.length = 0
         const name = list ? 's1__unsafe' : 'unsafe'
-        assert.match(await client.call(name), /^(?:error: .*was not repeated|done in s\d+$)/)
-        assert.ok(server.seen.filter((line) => line.startsWith('tools/call')).length <= 1)
+        assert.match(await client.call(name), /^done in s\d+$/)
+        assert.equal(server.seen.filter((line) => line.startsWith('tools/call')).length, 1)
         assert.match(await client.call(name), /^done in s\d+$/)
       })
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const error = (id: unknown, code: number) =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: 'Session unknown' } })
+/** How servers refuse a session that they do not know. */
+const REFUSALS: Record<string, (response: ServerResponse, id: unknown) => void> = {
+  'no session': (response) => response.writeHead(400, JSON_TYPE).end(error(null, -32000)),
+  'text of 400': (response) => response.writeHead(400).end('Invalid or missing session ID'),
+  gone: (response) => response.writeHead(410).end('Gone'),
+  unavailable: (response) => response.writeHead(503, JSON_TYPE).end(error(null, -32001)),
+  'an error with 200': (response, id) => response.writeHead(200, JSON_TYPE).end(error(id ?? null, -32602)),
+}
+
+for (const [what, refuse] of Object.entries(REFUSALS))
+  for (const list of [false, true])
+    test(`a session that a server refuses is made again: ${what}${list ? ', in a list' : ''}`, async (t) => {
+      const server = await forgetful(t, refuse)
+      const { url, logged } = await proxied(t, [{ type: 'streamable-http', url: server.url }], { list })
+      const name = list ? 's1__safe' : 'safe'
+      for (const client of [await open(url), modern(url)]) {
+        assert.match(await client.call(name), /^done/)
+        await client.request('tools/list')
+        for (let i = 0; i < 2; i++) {
+          server.forget()
+          assert.match(await client.call(name), /^done in s\d+$/)
+          assert.match(await client.call(name), /^done in s\d+$/)
+        }
+      }
+      assert.ok(
+        logged.some(({ msg }) => msg === 'an MCP server has forgotten a session; opening another one'),
+      )
+    })
+
+test('an error of a request does not end its session', async (t) => {
+  const { server } = await answering(t, 'session', (response, { id }) =>
+    response.writeHead(400, JSON_TYPE).end(error(id, -32602)),
+  )
+  for (const list of [false, true]) {
+    const { url, logged } = await proxied(t, [server], { list })
+    const client = await open(url)
+    for (let i = 0; i < 2; i++)
+      assert.equal(await client.call(list ? 's1__a' : 'a'), 'error: Session unknown')
+    assert.ok(!logged.some(({ msg }) => /forgotten/.test(msg)))
+  }
+})
 
 test('a list of several servers says when it has less, and never that nothing is there', async (t) => {
   const servers = [await forgetful(t), await forgetful(t)] as const

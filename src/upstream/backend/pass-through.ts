@@ -36,8 +36,9 @@ import type { Resolved } from '../definition.ts'
 import { INITIALIZED } from '../rpc/link.ts'
 import { tracedHeaders } from '../sent-requests.ts'
 import { discard, type HttpAnswer, readResponse } from '../transport/http.ts'
+import { isForgotten, isUnexecuted, logForgotten, refusalOf } from '../transport/lost-session.ts'
 import type { Upstream } from '../upstream.ts'
-import { failed, type OnEnd, Passage, passAnswer, received } from './passed-answer.ts'
+import { failed, type OnEnd, Passage, passAnswer, type Received, received } from './passed-answer.ts'
 import { type Handshake, notOpened, ProxySession, type SessionContext } from './session.ts'
 import { createLasting, type Restored, setsState } from './session-state.ts'
 
@@ -297,29 +298,50 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       return failed(exchange, fault, id)
     }
     const what = { sent: batch ? undefined : sent, trace }
-    let answer = await this.send(exchange, body, passage, what)
-    if (!(answer instanceof Fault) && this.hasForgotten(answer)) {
-      discard(answer)
+    const isWanted = (message: Message) => this.isWanted(message)
+    const options = { upstream, requests, batch, passage, onEnd, isWanted }
+    const send = async () => {
+      const answer = await this.send(exchange, body, passage, what)
+      return answer instanceof Fault ? answer : received(answer, options)
+    }
+    let got = await send()
+    if (!(got instanceof Fault) && (await this.isLost(got))) {
+      const { status } = got.answer
       if (this.session.owner !== undefined) {
         this.passages.delete(passage)
         this.passed()
         return this.forgotten(exchange, text, id)
       }
-      if (!(await this.reopen()))
+      if (!(await this.reopen())) {
+        // A server that takes no other session is down, and says why.
+        if (status !== 404) return passAnswer(exchange, got, options)
         return fail(new Fault('lost', `The server ${name} forgot the session and refused a new one`))
-      if (!(await this.isRepeatable(batch ? messages : [sent])))
+      }
+      const mayRepeat = isUnexecuted(status) || (await this.isRepeatable(batch ? messages : [sent]))
+      if (!mayRepeat)
         return fail(
           new Fault(
             'lost',
             `The server ${name} forgot the session. A new session is open, but the call was not repeated, as the tool is not marked idempotent: call it again if that is safe`,
           ),
         )
-      answer = await this.send(exchange, body, passage, what)
+      if (!got.read) discard(got.answer)
+      got = await send()
     }
-    if (answer instanceof Fault) return fail(answer)
-    const isWanted = (message: Message) => this.isWanted(message)
-    const options = { upstream, requests, batch, passage, onEnd, isWanted }
-    return passAnswer(exchange, await received(answer, options), options)
+    return got instanceof Fault ? fail(got) : passAnswer(exchange, got, options)
+  }
+
+  /** Whether the server has refused a message for its session, which it has forgotten. */
+  private async isLost({ answer, read }: Received): Promise<boolean> {
+    const { upstream } = this.options
+    const [to] = this.resolved as [Resolved]
+    if (this.id === undefined) return false
+    const why = refusalOf(answer.status, read instanceof Fault ? read : read?.[0]?.message.raw)
+    if (why === undefined) return false
+    const ping = (body: string) => upstream.http.send(to, { method: 'POST', headers: this.headers(), body })
+    const isLost = await isForgotten(why, answer.status, upstream, ping)
+    if (isLost) logForgotten(upstream, why)
+    return isLost
   }
 
   /** Opens the server's session by the client's `initialize`. */

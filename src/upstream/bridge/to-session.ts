@@ -88,8 +88,8 @@ export class ToSession implements Stateless {
       const bridged = this.#bridge(call)
       const answer = await bridged.session.use((ready) => this.#begin(call, bridged, ready))
       if (!(answer instanceof Fault) || answer.kind !== 'lost' || tried === MAX_SESSIONS) return answer
-      // What was sent is repeated if nothing but the session was lost, and it changes nothing.
-      const again = answer.status === FORGOTTEN && isRepeatable(method)
+      // What was sent is repeated if nothing but the session was lost, and it was not executed or changes nothing.
+      const again = answer.status === FORGOTTEN && (answer.isUnexecuted || isRepeatable(method))
       if (bridged.state !== 'waiting' && !again) return answer
     }
   }

@@ -78,8 +78,8 @@ export class SessionLink implements Link {
   /** Of a new session in place of a lost one. */
   #refusal: Fault | undefined
   readonly #closed = new Cancellation()
-  /** Requests under way that may be sent a second time, as text. */
-  readonly #repeatable = new Map<RequestId, string>()
+  /** Requests under way, as text, and whether they may be sent a second time. */
+  readonly #sent = new Map<RequestId, { text: string; again: boolean }>()
   /** Requests of the client that the server has not answered. */
   readonly #operations = new InFlight<RequestId, Operation>()
   /** What the server says on its own over HTTP; a child is started again only for a request. */
@@ -99,10 +99,9 @@ export class SessionLink implements Link {
 
   send(message: Message, given: string): Fault | undefined | Promise<Fault | undefined> {
     const text = message.kind === 'request' ? this.#begun(message, given) : given
-    if (message.kind === 'request' && this.#stream && isRepeatable(message.method))
-      this.#repeatable.set(message.id, text)
+    if (message.kind === 'request' && this.#stream)
+      this.#sent.set(message.id, { text, again: isRepeatable(message.method) })
     else if (message.kind === 'notification' && message.method === CANCELLED) {
-      this.#repeatable.delete(requestIdOf(message))
       this.#settle(requestIdOf(message), CANCELLATION)
     }
     if (this.#client && !this.#reopening) {
@@ -145,6 +144,7 @@ export class SessionLink implements Link {
   }
 
   #settle(id: RequestId, answer: JsonObject | Fault): void {
+    this.#sent.delete(id)
     this.#operations.get(id)?.settled(answer)
     this.#operations.delete(id)
   }
@@ -162,9 +162,10 @@ export class SessionLink implements Link {
     const closed = (fault: Fault) => {
       this.#client = undefined
       if (!ready) return
-      const again = fault.status === 404 ? new Map(this.#repeatable) : undefined
+      const sent = [...this.#sent].flatMap(([id, { text, again }]) => (again ? [[id, text] as const] : []))
+      const again = fault.status === 404 ? new Map(sent) : undefined
       this.#settleAll(fault, again)
-      this.#repeatable.clear()
+      this.#sent.clear()
       lost(fault, undefined, again && new Set(again.keys()))
       if (this.#stream) silent?.()
       if (again?.size) this.#repeat(again).catch(unexpected('a request that is repeated'))
@@ -174,12 +175,17 @@ export class SessionLink implements Link {
       if (given.kind !== 'response') return message(given, text)
       const id = idAmong(given.id, (one) => this.#operations.has(one))
       if (id === undefined) return
-      this.#repeatable.delete(id)
       this.#settle(id, given.raw)
       const shown = id === given.id ? { message: given, text } : withId(given, id)
       message(shown.message, shown.text)
     }
     const refuse: LinkEvents['rejected'] = (id, fault) => {
+      const sent = id === undefined ? undefined : this.#sent.get(id)
+      // The session is lost, and the request sent again in another one.
+      if (fault.isUnexecuted && sent) {
+        sent.again = true
+        return
+      }
       if (id === undefined) this.#settleAll(fault)
       else this.#settle(id, fault)
       rejected(id, fault)

@@ -1,10 +1,12 @@
-import { type Json, parse } from '../../json/index.ts'
+import { type Json, parse, stringify } from '../../json/index.ts'
 import {
   Cancellation,
   Fault,
   InFlight,
   isObject,
   type ListKind,
+  messageOf,
+  ownId,
   type Request,
   type RequestId,
   type Response,
@@ -14,6 +16,7 @@ import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
+import type { Upstream } from '../upstream.ts'
 import {
   type Channel,
   type ChannelEvents,
@@ -26,6 +29,7 @@ import {
   withId,
 } from './channel.ts'
 import {
+  type Answered,
   answerTo,
   discard,
   type Http,
@@ -38,6 +42,7 @@ import {
   unanswered,
 } from './http.ts'
 import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
+import { isForgotten, isUnexecuted, logForgotten, refusalOf } from './lost-session.ts'
 
 /** Milliseconds to wait for a server to open its event stream or refuse it; a few servers send the headers with the first event. */
 const OPENING = 500
@@ -49,6 +54,7 @@ export interface HttpChannelOptions {
   http: Http
   /** Bytes of one message of the server. */
   maxMessage: number
+  limits: Upstream['limits']
   log: Logger
   /** Takes the server's secrets out of what it says. */
   mask: Mask
@@ -106,6 +112,8 @@ export class StreamableChannel extends HttpChannel {
   readonly ended: Promise<void>
   /** Requests without an answer. */
   readonly #awaited = new Set<RequestId>()
+  /** Errors that have come, until it is known what they mean. */
+  readonly #errors = new Map<RequestId, Answered>()
   readonly #work = new InFlight<Promise<void>, true>()
   /**
    * Requests wait for the notifications and responses before them, as those must have arrived, and for the event stream:
@@ -113,6 +121,8 @@ export class StreamableChannel extends HttpChannel {
    */
   #noted: Promise<void> = Promise.resolve()
   #sessionId: string | undefined
+  /** The request that has opened the session. */
+  #handshake = ''
   #revision: string | undefined
   readonly listening: Promise<void>
   #isListening = false
@@ -137,6 +147,7 @@ export class StreamableChannel extends HttpChannel {
     const value = jsonOf(text)
     const { id, method, params } = isObject(value) ? value : {}
     if (typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')) {
+      if (method === 'initialize') this.#handshake = text
       const repeat = this.options.repeat({ method, params: isObject(params) ? params : {} })
       this.#track(this.#request(text, id, repeat))
       return undefined
@@ -179,6 +190,7 @@ export class StreamableChannel extends HttpChannel {
     if (this.closing) return
     this.#awaited.add(id)
     const headers = { ...ACCEPT, ...this.#headers() }
+    const session = this.#sessionId
     const answer = await this.options.http.send(this.resolved, {
       method: 'POST',
       headers,
@@ -187,28 +199,64 @@ export class StreamableChannel extends HttpChannel {
       repeat,
     })
     if (answer instanceof Fault) return this.#fail(id, answer)
-    if (answer.status === 404 && this.#sessionId !== undefined) {
-      discard(answer)
-      return this.#forgotten()
-    }
     const given = answer.headers['mcp-session-id']
     if (given !== undefined) this.#sessionId ??= String(given)
     const refused = refusedCaller(answer, this) ?? refusal(answer, id, this)
     if (refused) discard(answer)
     const error = refused ? undefined : await this.#read(answer, id)
+    const answered = this.#errors.get(id)
+    this.#errors.delete(id)
+    const why = session && refusalOf(answer.status, refused ?? answered?.message.raw)
+    const ping = (body: string) =>
+      this.options.http.send(this.resolved, { method: 'POST', headers, body, signal: this.abort })
+    const isLost = why !== undefined && (await isForgotten(why, answer.status, this.#upstream, ping))
+    if (isLost && (answer.status < 500 || (await this.#isCured()))) {
+      const error = answered?.message.raw.error
+      const words = refused?.message ?? (isObject(error) ? String(error.message) : why)
+      const again = isUnexecuted(answer.status) || repeat === 'always'
+      return this.#forgotten(why, again ? { id, words } : undefined)
+    }
+    if (answered) {
+      this.#answered(answered.message)
+      this.events.message(answered.message, answered.text)
+    }
     this.#fail(id, refused ?? unanswered(this.name, answer.status, error))
   }
 
+  /** Whether the server takes a new session: else it is down, and may know this one again once it is up. */
+  async #isCured(): Promise<boolean> {
+    const { http } = this.options
+    const request = { method: 'POST', headers: ACCEPT, body: this.#handshake, signal: this.abort } as const
+    const answer = await http.send(this.resolved, request)
+    if (answer instanceof Fault) return false
+    discard(answer)
+    const session = answer.headers['mcp-session-id']
+    const headers = { ...this.#headers(), 'mcp-session-id': String(session) }
+    if (session !== undefined) this.#track(this.#note('DELETE', undefined, headers))
+    return answer.status < 300
+  }
+
+  get #upstream() {
+    const { name, definition, options } = this
+    const limits = { ...options.limits, maxResponseSize: options.maxMessage }
+    return { name, definition, limits, log: options.log }
+  }
+
   /** Sends what is not answered. */
-  async #note(method: 'POST' | 'DELETE', body?: string): Promise<void> {
-    const headers = { ...(body !== undefined && ACCEPT), ...this.#headers() }
+  async #note(method: 'POST' | 'DELETE', body?: string, own = this.#headers()): Promise<void> {
+    const headers = { ...(body !== undefined && ACCEPT), ...own }
     const request = { method, headers, ...(body !== undefined && { body }) }
     const answer = await this.options.http.send(this.resolved, request)
     if (!(answer instanceof Fault)) discard(answer)
   }
 
-  #forgotten(): void {
+  /** @param refused a request that may be sent in another session, and what the server has said against it */
+  #forgotten(why: string, refused?: { id: RequestId; words: string }): void {
+    if (this.closing) return
     this.#sessionId = undefined
+    logForgotten(this.#upstream, why)
+    // In another session the server may say the same, so its own words are kept.
+    if (refused) this.#fail(refused.id, new Fault('lost', refused.words, { status: 404, isUnexecuted: true }))
     this.fail(new Fault('lost', `The server ${this.name} has forgotten the session`, { status: 404 }))
   }
 
@@ -244,7 +292,7 @@ export class StreamableChannel extends HttpChannel {
         discard(answer)
         if (!stream.known) return
         // Servers answer so for a session that they do not know; another one is opened then.
-        if (FORGOTTEN.has(answer.status)) return this.#forgotten()
+        if (FORGOTTEN.has(answer.status)) return this.#forgotten(String(answer.status))
         reason = `The server ${this.name} answered ${answer.status} where an event stream was expected`
       }
       if (wasOpen && !isOpen && !this.closing) this.events.silent?.()
@@ -297,6 +345,16 @@ export class StreamableChannel extends HttpChannel {
         const other = idAmong(message.id, (id) => this.#awaited.has(id))
         const answered = other === undefined ? answerTo(message, text, ids, isStream) : withId(message, other)
         if (!answered) return
+        if (
+          !isStream &&
+          own !== undefined &&
+          answered.message.id === own &&
+          isObject(answered.message.raw.error)
+        ) {
+          // It may be the session that is refused.
+          this.#errors.set(own, answered)
+          return
+        }
         this.#answered(answered.message)
         this.events.message(answered.message, answered.text)
       },
@@ -364,10 +422,34 @@ export class SseChannel extends HttpChannel {
       this.outgoing.sent(body)
       if (answer instanceof Fault) return this.fail(answer)
       discard(answer)
-      const { status } = answer
-      if (status >= 400)
-        this.fail(new Fault('status', `The server ${this.name} refused a message (${status})`, { status }))
+      if (answer.status >= 400) await this.#refused(body, answer.status)
     })
+  }
+
+  /** A message was refused: the session is lost where a ping is refused, too. */
+  async #refused(body: string, status: number): Promise<void> {
+    const { http, log } = this.options
+    const { name } = this
+    const value = jsonOf(body)
+    const { id, method } = isObject(value) ? value : {}
+    const fault = new Fault('status', `The server ${name} refused a message (${status})`, { status })
+    const isRequest = typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')
+    if (!isRequest) return this.fail(fault)
+    const request = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      signal: this.abort,
+    } as const
+    const ping = stringify(messageOf('ping', {}, ownId()))
+    const answer = await http.send(this.#endpoint as Resolved, { ...request, body: ping })
+    if (!(answer instanceof Fault)) discard(answer)
+    if (this.closing) return
+    if (answer instanceof Fault || answer.status !== status) return this.events.rejected(id, fault)
+    logForgotten({ name, log }, String(status))
+    const message = `The server ${name} has forgotten the session`
+    if (isUnexecuted(status))
+      this.events.rejected(id, new Fault('lost', message, { status: 404, isUnexecuted: true }))
+    this.fail(new Fault('lost', message, { status: 404 }))
   }
 
   async #listen(): Promise<void> {
