@@ -226,6 +226,15 @@ export function isStray(message: Message, tokens: Iterable<unknown>): boolean {
   return true
 }
 
+/** Tokens of tasks that are remembered for one session. */
+const MAX_TASK_TOKENS = 100
+
+/** Remembers a token, and forgets the oldest where there are many. */
+export function rememberToken(tokens: Set<unknown>, token: unknown): void {
+  tokens.add(token)
+  if (tokens.size > MAX_TASK_TOKENS) tokens.delete(tokens.values().next().value)
+}
+
 /** The lists that may change while the gateway runs. */
 export type ListKind = 'tools' | 'prompts' | 'resources'
 

@@ -19,6 +19,7 @@ import {
   errorText,
   INTERNAL_ERROR,
   INVALID_REQUEST,
+  isStray,
   type ListKind,
   type Message,
   messageOf,
@@ -28,6 +29,7 @@ import {
   progressTokenOf,
   type Request,
   type RequestId,
+  rememberToken,
   requestIdOf,
   type SessionRevision,
 } from './protocol.ts'
@@ -94,6 +96,7 @@ export class Session implements Resumable {
   former: BackendSession | undefined
   /** The change of what serves it, while it is under way. */
   changing: Promise<BackendSession | Fault | undefined> | undefined
+  private taskTokens: Set<unknown> | undefined
   /** Requests that the client has not answered. */
   private asked: Map<RequestId, Asked> | undefined
   /** Whether its client can ask a person by a form. */
@@ -393,6 +396,11 @@ export class Session implements Resumable {
   deliver(message: Message, text: string, from: BackendSession): void {
     if (message.kind === 'notification' && message.method === 'notifications/tools/list_changed')
       forgetTools(from, this.id)
+    if (isStray(message, this.tokensOf(from))) {
+      const { tenant, prefix, log } = this.account
+      log.debug({ tenant, prefix }, 'dropped progress that names no call under way')
+      return
+    }
     const call = this.callOf(message, from)
     if (message.kind === 'request') {
       this.asked ??= new Map()
@@ -454,6 +462,12 @@ export class Session implements Resumable {
     for (const text of this.waiting?.take() ?? []) stream.send(text)
   }
 
+  /** Of progress that may come: of calls under way, and of tasks, which go on after the answer (2025-11-25, Tasks). */
+  private tokensOf(from: BackendSession): unknown[] {
+    const calls = this.calls.values().filter(({ served, isStarted }) => served === from && isStarted)
+    return [...calls.map(({ token }) => token), ...(this.taskTokens ?? [])]
+  }
+
   /** Which call a message of a server belongs to. */
   private callOf(message: Message, from: BackendSession): SessionCall | undefined {
     const calls = this.calls.values().filter(({ served, isStarted }) => served === from && isStarted)
@@ -484,6 +498,10 @@ export class Session implements Resumable {
   /** A call is over. */
   settled(call: SessionCall): void {
     if (this.calls.get(call.request.id) === call) this.calls.delete(call.request.id)
+    if (call.token !== NONE && isObject(call.request.params.task)) {
+      this.taskTokens ??= new Set()
+      rememberToken(this.taskTokens, call.token)
+    }
     if (this.asked?.size)
       for (const [id, question] of this.asked)
         if (question.call === call) {

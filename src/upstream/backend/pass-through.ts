@@ -22,6 +22,7 @@ import {
   type PassThrough,
   type Request,
   type RequestId,
+  rememberToken,
   requestIdOf,
   rpcError,
   type Session,
@@ -74,6 +75,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   private readonly streams = new Set<Passage>()
   /** Requests whose answers pass, with the tokens of their progress. */
   private readonly passages = new InFlight<Passage, readonly unknown[]>()
+  /** Of progress of tasks, which go on after the answer (2025-11-25, Tasks). */
+  private readonly taskTokens = new Set<unknown>()
   /** What is under way. */
   private active = 0
   /** Ids of those among them that the client has cancelled. */
@@ -252,7 +255,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   private isWanted(message: Message): boolean {
-    return isOfCall(this.options.upstream, message, this.passages.values().flat())
+    const tokens = [...this.passages.values().flat(), ...this.taskTokens]
+    return isOfCall(this.options.upstream, message, tokens)
   }
 
   private hasForgotten(answer: HttpAnswer): boolean {
@@ -280,6 +284,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     this.active++
     const passage = new Passage()
     this.passages.set(passage, tokensOf(requests))
+    const tasks = requests.filter(({ params }) => isObject(params.task))
+    for (const token of tokensOf(tasks)) rememberToken(this.taskTokens, token)
     // The requests of a batch have one answer.
     const asked = call?.request && sent.kind === 'request' ? { ...sent, span: call.request.span } : undefined
     const operation = asked && upstream.operations.begin(asked)

@@ -1,6 +1,6 @@
 import { memory } from '../../access/memory.ts'
 import { type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
-import { declares, Fault, isObject, MAX_QUESTIONS, METHOD_NOT_FOUND } from '../../mcp/index.ts'
+import { declares, Fault, isObject, MAX_QUESTIONS } from '../../mcp/index.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -40,6 +40,10 @@ export class BridgedCall implements Turn {
   /** A capability that the server wanted and the client did not declare, as a path. */
   missing: readonly string[] | undefined
   #sent: SentRequest | undefined
+  /** To the call, which may wait for what the client is asked before it. */
+  #answer: Promise<JsonObject | Fault> | undefined
+  #isCancelled = false
+  #onAnswered: (() => void) | undefined
   readonly #asked = memory.queue()
   #count = 0
   /** Messages that came while the client was asked. */
@@ -67,11 +71,31 @@ export class BridgedCall implements Turn {
     this.state = 'sent'
     // Others that are under way have their own.
     if (level !== undefined && (use !== 'plain' || !session.turns.busy)) await session.setLevel(ready, level)
-    this.#sent = session.request(method, forSession(params), {
-      onMessage: (raw) => this.message(raw),
-      isAsking: () => this.questions.size > 0,
-      span: first.message.span,
+    const hasRoots = ASKING.has(method) && declares(helloOf(params).capabilities, ['roots'])
+    const offered = hasRoots ? session.offerRoots(() => this.#whenAnswered()) : undefined
+    this.#answer = offered ? offered.then(() => this.#request()) : this.#request()
+    this.#answer.catch(unexpected(method))
+  }
+
+  /** Resolves when the client owes no answer; whether it did. */
+  #whenAnswered(): Promise<boolean> {
+    if (!this.questions.size) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      this.#onAnswered = () => resolve(true)
     })
+  }
+
+  /** Sends the call. */
+  #request(): Promise<JsonObject | Fault> {
+    const { session, first, use } = this
+    const { method, params, span } = first.message
+    this.#sent = this.#isCancelled
+      ? { answer: Promise.resolve(new Fault('cancelled', 'The call was cancelled')), cancel() {} }
+      : session.request(method, forSession(params), {
+          onMessage: (raw) => this.message(raw),
+          isAsking: () => this.questions.size > 0,
+          span,
+        })
     const over = async (answer: JsonObject | Fault) => {
       this.over = true
       this.#asked.free()
@@ -82,6 +106,7 @@ export class BridgedCall implements Turn {
       session.left()
     }
     this.#sent.answer.then(over).catch(unexpected(method))
+    return this.#sent.answer
   }
 
   /** The answer, or that the server has asked something. */
@@ -93,7 +118,7 @@ export class BridgedCall implements Turn {
       this.#onAsked = () => setImmediate(resolve, 'asked')
       if (this.questions.size) this.#onAsked()
     })
-    const outcome = await Promise.race([this.#sent!.answer, asked])
+    const outcome = await Promise.race([this.#answer!, asked])
     this.#open = undefined
     this.#onAsked = undefined
     return outcome
@@ -119,8 +144,7 @@ export class BridgedCall implements Turn {
       return
     }
     if (!able) this.missing ??= needed
-    const error = { code: METHOD_NOT_FOUND, message: 'The client cannot do that' }
-    this.session.respond(question, { error })
+    this.session.refuse(question, 'The client cannot do that')
   }
 
   /** Gives the server what the client has answered. */
@@ -131,11 +155,13 @@ export class BridgedCall implements Turn {
       this.questions.delete(key)
       this.session.respond(question, { result: omit(result, 'resultType') })
     }
+    if (!this.questions.size) this.#onAnswered?.()
   }
 
   /** Nobody has answered, or the answer came too late. */
   giveUp(): void {
     for (const question of this.questions.values()) this.session.respond(question, { error: TIMED_OUT })
+    this.#onAnswered?.()
     this.cancel(TIMED_OUT.message)
     this.leave()
   }
@@ -147,6 +173,8 @@ export class BridgedCall implements Turn {
   }
 
   cancel(reason: string): void {
+    this.#isCancelled = true
+    this.#onAnswered?.()
     this.#sent?.cancel(reason)
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../../mcp/protocol.ts'
@@ -35,6 +36,13 @@ const CAPABILITIES: JsonObject = {
   sampling: { context: {}, tools: {} },
 }
 
+/** Asks for the roots of the client. */
+const ROOTS = 'roots/list'
+/** Milliseconds in which a server makes the roots its own: it looks for the folders first. */
+const SETTLES = 200
+/** Milliseconds after which a session without a call refuses what it is asked. */
+const IDLE = 30_000
+
 /** Milliseconds that a server has to show that it took a cancellation. */
 const CALM = 2_000
 
@@ -71,6 +79,8 @@ export class PooledSession {
   #users = 0
   #client: RpcClient | undefined
   #lost: Fault | undefined
+  /** Whether the server was refused the roots of its client, or could ask for them during a call. */
+  #roots: 'refused' | 'offered' | undefined
   /** The last that the server was told. */
   #level: string | undefined
 
@@ -200,9 +210,39 @@ export class PooledSession {
       return
     }
     const asked = this.turns.addressee
-    if (asked?.ask) asked.ask(request)
-    else
-      this.respond(request, { error: { code: METHOD_NOT_FOUND, message: 'No client can answer this now' } })
+    if (asked?.ask) {
+      asked.ask(request)
+      return
+    }
+    const refuse = () => this.refuse(request, 'No client can answer this now')
+    // A bridge may send all its sessions what one of them is asked: the first answer counts.
+    if (request.method === ROOTS) refuse()
+    else setTimeout(refuse, IDLE).unref()
+  }
+
+  /** Refuses a request of the server. Who asked for roots in vain does not ask again before it hears of others. */
+  refuse(request: ServerRequest, message: string): void {
+    if (request.method === ROOTS) this.#roots = 'refused'
+    this.respond(request, { error: { code: METHOD_NOT_FOUND, message } })
+  }
+
+  /**
+   * Gives a server that wants the roots of its client the chance to ask for them before a call: they limit what it does.
+   * @param answered resolves when the client has answered what it is asked; whether it was asked
+   * @returns undefined when it had the chance already
+   */
+  offerRoots(answered: () => Promise<boolean>): Promise<void> | undefined {
+    const before = this.#roots
+    if (before === 'offered') return undefined
+    this.#roots = 'offered'
+    if (before === 'refused') this.#client?.notify('notifications/roots/list_changed')
+    // A server takes one message after the other.
+    const pong = () => this.request('ping', {}, { timeout: CALM }).answer
+    return pong()
+      .then(answered)
+      .then((wasAsked) => (wasAsked ? pause(SETTLES) : undefined))
+      .then(pong)
+      .then(() => {})
   }
 
   #notify({ method, params, raw }: Notification): void {
