@@ -34,8 +34,9 @@ const SERVERS: [spec: string, ...args: string[]][] = [
 const KEYS = ['TAVILY', 'EXA', 'BRAVE', 'AIRTABLE', 'PERPLEXITY'].map((name) => `${name}_API_KEY`)
 /** No service behind a server is asked for anything. */
 const ENV = Object.fromEntries([...KEYS, 'NOTION_TOKEN'].map((key) => [key, 'nothing-is-asked-with-it']))
-/** The other member of each list of servers. */
-const OTHER = 'server-memory'
+/** The other member of each list of servers; the second for the first. */
+const OTHERS = ['server-memory', 'server-sequential-thinking'] as const
+const otherThan = (name: string) => OTHERS.find((one) => one !== name)!
 /** Milliseconds to install all of them, and for one request. */
 const INSTALL = 600_000
 const ANSWER = { timeout: 120_000 }
@@ -139,7 +140,7 @@ describe('servers of other people, directly and through the gateway', { timeout:
     const mcpServers = SERVERS.map((row) => ({ name: nameOf(row[0]), type: 'stdio', ...commandOf(row) }))
     const routers = mcpServers.flatMap(({ name }) => [
       { server: name, prefix: `/${name}` },
-      { server: [name, ...(name === OTHER ? [] : [OTHER])], prefix: `/list/${name}` },
+      { server: [name, otherThan(name)], prefix: `/list/${name}` },
     ])
     writeFileSync(join(folder, 'reality.json'), JSON.stringify({ name: 'reality', routers, mcpServers }))
     const port = String(await freePort())
@@ -177,6 +178,6 @@ describe('servers of other people, directly and through the gateway', { timeout:
       compare(withoutTasks(direct), await facts(modern), '2026-07-28')
 
       const list = await open(new StreamableHTTPClientTransport(url(`/list/${name}`)))
-      compare(direct, await facts(list, name === OTHER ? '' : `${name}__`), 'a list', true)
+      compare(direct, await facts(list, `${name}__`), 'a list', true)
     })
 })
