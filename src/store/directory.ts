@@ -27,17 +27,15 @@ import {
 } from './store.ts'
 import { serial } from './waiting-lock.ts'
 
+type Tenants = readonly TenantSettings[]
+
 /**
  * Configurations as the YAML files of a folder and of those below it. Versions are hashes of the texts. The folder
  * keeps no history, neither who changed what nor why: that is for the version control that the folder is in.
  * @param folder should be absolute; it is made at the first change
  * @param env for names that are variables
  */
-export function directoryStore(
-  folder: string,
-  env: Env,
-  tenants?: readonly TenantSettings[],
-): ConfigurationStore {
+export function directoryStore(folder: string, env: Env, tenants?: Tenants): ConfigurationStore {
   let closed = false
   const inTurn = serial()
 
@@ -134,7 +132,7 @@ async function revisionOf(folder: string): Promise<string> {
 async function readFolder(
   folder: string,
   env: Env,
-  tenants: readonly TenantSettings[] | undefined,
+  tenants: Tenants | undefined,
 ): Promise<Omit<Snapshot, 'revision'>> {
   const { configurations, findings } = await readConfigurations([folder], env, tenants && { tenants })
   const found = new Map<string, StoredConfiguration>()
