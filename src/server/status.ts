@@ -140,6 +140,7 @@ function joined([first, ...others]: readonly ProxyStatus[]): ProxyStatus | undef
   if (!first || !others.length) return first
   const all = [first, ...others]
   const faults = [...new Set(all.flatMap((one) => one.faults ?? []))]
+  const declarations = [...new Set(all.flatMap((one) => one.declarations ?? []))]
   return {
     servers: first.servers,
     state: STATES.findLast((state) => all.some((one) => one.state === state)) ?? 'idle',
@@ -147,6 +148,7 @@ function joined([first, ...others]: readonly ProxyStatus[]): ProxyStatus | undef
     connections: all.reduce((sum, { connections }) => sum + connections, 0),
     pids: all.flatMap(({ pids }) => pids),
     ...(faults.length && { faults }),
+    ...(declarations.length && { declarations }),
   }
 }
 

@@ -122,7 +122,7 @@ for (const era of ['session', 'modern'] as const)
     const good = await answering(t, era, () => {}, undefined, [{ name: 'good', inputSchema: OBJECT }])
     for (const list of [false, true]) {
       const servers = list ? [bad.server, good.server] : [bad.server]
-      const { url, logged } = await proxied(t, servers, { list })
+      const { url, logged, proxy } = await proxied(t, servers, { list })
       const client = new Client({ name: 'c', version: '1' })
       await client.connect(new StreamableHTTPClientTransport(new URL(url)) as never)
       const names = (await client.listTools()).tools.map(({ name }) => name)
@@ -131,6 +131,7 @@ for (const era of ['session', 'modern'] as const)
       assert.equal(names.length, list ? left + 1 : left)
       assert.deepEqual((await modern(url).request('tools/list')).result.tools.length, names.length)
       const said = logged.filter(({ msg }) => msg === 'an MCP server declares what clients cannot read')
+      assert.ok(proxy.status().declarations?.includes('tools t1: it was repaired'))
       assert.equal(said.length, new Set(said.map((line) => `${line.name} ${line.fault}`)).size)
     }
   })

@@ -121,6 +121,8 @@ export interface ProxyStatus {
   pids: number[]
   /** Why, when it is failing. */
   faults?: string[]
+  /** What servers declare that clients could not read: repaired, or left out. */
+  declarations?: string[]
 }
 
 /** The backend of a router that names MCP servers. It holds processes and connections: close it. */
@@ -348,6 +350,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const atLoad = members.map((member) => member.atLoad())
     const failed = atLoad.flatMap((fault) => (fault instanceof Fault ? fault.message : []))
     const faults = [...new Set([...failed, ...members.flatMap(({ upstream }) => upstream.faults())])]
+    const declarations = members.flatMap(({ upstream }) => upstream.declarationFaults())
     const open = connections + sessions.size > 0 ? 'connected' : 'idle'
     return {
       servers: members.map(({ upstream }) => upstream.name),
@@ -356,6 +359,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       connections,
       pids: members.flatMap(({ upstream }) => upstream.pids()),
       ...(faults.length && { faults }),
+      ...(declarations.length && { declarations }),
     }
   }
 
