@@ -161,7 +161,6 @@ async function run(paths, concurrency) {
     process.execPath,
     [
       '--import=tsx',
-      '--import=./test/support/fetch.js',
       '--test',
       `--test-timeout=${PROCESS_TIMEOUT}`,
       `--test-concurrency=${concurrency}`,

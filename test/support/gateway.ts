@@ -46,6 +46,8 @@ export async function gatewayHere(
   })
   if (!gateway) throw new Error(JSON.stringify(findings))
   const server = createServer(getRequestListener(gateway.app.fetch)).listen(0, '127.0.0.1')
+  // On a busy machine a client uses a kept connection just when it is closed.
+  server.keepAliveTimeout = 60_000
   await new Promise((resolve) => server.once('listening', resolve))
   t.after(async () => {
     await gateway.close()

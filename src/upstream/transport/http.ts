@@ -376,16 +376,17 @@ export function refusal(
       return new Fault('invalid', message)
     }
   }
-  const refused = (what: string, words = '') =>
-    new Fault('status', `The server ${name} ${what} (${status})${words && `: ${words}`}`, { status })
+  const refused = (message: string) => new Fault('status', message, { status })
   if (status === 401 || (status === 403 && headers['www-authenticate'] !== undefined)) {
     const message = `The server ${name} refused the gateway's credentials (${status})`
-    return definition.forwardsAuthorization ? undefined : new Fault('status', message, { status })
+    return definition.forwardsAuthorization ? undefined : refused(message)
   }
-  if (status >= 300 && status < 400) return refused('answered with a redirect')
+  if (status >= 300 && status < 400) return refused(`The server ${name} answered with a redirect (${status})`)
   if (type === 'application/json' && !isPlainRefusal(answer)) return undefined
-  if (status >= 500) return refused('failed')
-  return id !== null && status >= 400 ? refused('refused the call', wordsOf(answer)) : undefined
+  if (status >= 500) return refused(`The server ${name} failed (${status})`)
+  if (id === null || status < 400) return undefined
+  const words = wordsOf(answer)
+  return refused(`The server ${name} refused the call (${status})${words && `: ${words}`}`)
 }
 
 /** Whether an answer with 403 is JSON that is no message of MCP, such as that of a check of hosts. */
