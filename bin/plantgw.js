@@ -11,7 +11,7 @@ if (process.argv[2] === 'serve') {
 
 const { main } = await import('../dist/bin/main.js')
 const done = main(process.argv.slice(2))
-// From here on \`serve\` has handlers of its own.
+// From here on `serve` has handlers of its own.
 for (const signal of RELOADS) process.off(signal, remember)
 for (const signal of new Set(early)) process.emit(signal, signal)
 process.exitCode = await done

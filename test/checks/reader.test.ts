@@ -11,12 +11,12 @@ describe('a reader', () => {
     const a = await read({ file: 'a.yaml', text: config('a') })
     const b = await read({ file: 'b.yaml', text: config('b') })
     await together([a, b])
-    assert.equal(read({ file: 'a.yaml', text: config('a') }), a)
+    assert.equal(await read({ file: 'a.yaml', text: config('a') }), a)
     assert.notEqual(await read({ file: 'a.yaml', text: config('c') }), a)
     assert.notEqual(await read({ file: 'b.yaml', text: config('a') }), a)
     await together([b])
     assert.notEqual(await read({ file: 'a.yaml', text: config('a') }), a, 'gone is gone')
-    assert.equal(read({ file: 'b.yaml', text: config('b') }), b)
+    assert.equal(await read({ file: 'b.yaml', text: config('b') }), b)
   })
 
   test('tells of all together as if it knew nothing', async () => {

@@ -115,7 +115,7 @@ test('lines that are no messages, or too long, are answered by errors; what depe
   const settings = join(folder, 'settings.yml')
   writeFileSync(settings, 'limits: { maxRequestSize: 10000 }\n')
   const print =
-    "data:text/javascript,setInterval(() => process.listenerCount('SIGTERM') && console.log('chatter'), 5).unref()"
+    "data:text/javascript,setInterval(() => Object.hasOwn(process.stdout, 'write') && console.log('chatter'), 5).unref()"
   const it = talk(t, [join(folder, 'web.yaml'), '-s', settings], { node: ['--import', print] })
   const error = async () =>
     (await it.next((message) => 'error' in message)) as { id: unknown; error: { code: number } }

@@ -29,12 +29,13 @@ describe('refusals', () => {
 
 async function check(made: World, row: Refusal, skip: (why: string) => void): Promise<void> {
   const { gateway = 'main', send, before: first = [], answer } = row
-  for (const sent of first) await made.send(gateway, sent)
+  const earlier: (number | undefined)[] = []
+  for (const sent of first) earlier.push((await made.send(gateway, sent))?.status)
   const reached = made.reached()
   const got = await made.send(gateway, send)
   if (!got) return skip('needs openssl to make certificates')
   const { status, headers, body } = got
-  const shown = `${status} ${JSON.stringify(headers)} ${body.slice(0, 600)}`
+  const shown = `${status} ${JSON.stringify(headers)} ${body.slice(0, 600)}, after ${earlier}`
   assert.equal(status, answer.status, shown)
   assert.deepEqual(errorOf(answer, got), answer.error, shown)
   const challenge = headers['www-authenticate']?.replace(/,? error_description="[^"]*"/, '')
