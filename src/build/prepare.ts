@@ -1,6 +1,6 @@
 import { createCors } from '../access/cors.ts'
 import type { Rates } from '../access/rate.ts'
-import { lintTemplates } from '../checks/templates/index.ts'
+import { lintSteps } from '../checks/templates/index.ts'
 import {
   type Configuration,
   type Cors,
@@ -20,12 +20,12 @@ import {
 import { environmentStamp, type UsedVariable, variablesUsed } from '../config/secret-files.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { credentialsFor } from '../credentials/credential.ts'
-import { type Finding, type Range, toFinding } from '../findings/index.ts'
+import { type Finding, finding, type Range, toFinding } from '../findings/index.ts'
 import type { Accounting, Witness } from '../mcp/index.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Skills } from '../skills/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { inOneGo } from '../telemetry/loop-delay.ts'
+import { inParts } from '../telemetry/loop-delay.ts'
 import type {
   CallRecord,
   RedactionRecord,
@@ -35,11 +35,11 @@ import type {
   UpstreamSessionRecord,
 } from '../telemetry/metrics.ts'
 import type { Tracer } from '../telemetry/trace.ts'
-import type { Memo } from '../template/index.ts'
-import { giveWayToCalls } from '../text/index.ts'
+import { type Memo, metered } from '../template/index.ts'
+import { inTurns, type Steps } from '../text/index.ts'
 import { lazy } from '../tools/argument-text.ts'
 import { connectionOf, connectionStamp } from '../tools/connection.ts'
-import { compilePrompts, compileTools, type Problem, type Tools } from '../tools/index.ts'
+import { compilePrompts, compileToolsSteps, type Problem, type Tools } from '../tools/index.ts'
 import type { RedactedKind } from '../tools/mask.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import type { CreateResilience, PinRecord, SharedServers } from '../upstream/index.ts'
@@ -116,12 +116,12 @@ interface Found {
 }
 
 /** Compiles all that one configuration serves. Never throws: what is wrong comes back as findings. */
-function prepare(
+function* prepare(
   read: ReadConfiguration & { configuration: Configuration },
   skills: Skills,
   stamp: string,
   given: PrepareContext,
-): { prepared: Prepared; found: Found[] } {
+): Steps<{ prepared: Prepared; found: Found[] }> {
   const { file, text } = read
   const { context, lasting } = contextFor(read.configuration, given)
   const configuration = redacting(read.configuration, context.redact)
@@ -137,7 +137,7 @@ function prepare(
   const resiliences = new Map<string, Kept>()
   const ofText = { configuration, variables: lazy(() => variablesUsed(text, context.env)) }
   const servers = new Map<string, PreparedServer>([
-    ...httpServers(ofText, skills, context, lasting, resiliences, report),
+    ...(yield* httpServers(ofText, skills, context, lasting, resiliences, report)),
     ...mcpServers({ ...ofText, file }, context, report),
   ])
   const { name, tenant, notifier } = configuration
@@ -355,17 +355,18 @@ interface OfText {
 type ReportProblems = (problems: readonly Problem[]) => void
 
 /** The servers of HTTP tools. @param resiliences gets what is known of their upstreams */
-function httpServers(
+function* httpServers(
   { configuration, variables }: OfText,
   skills: Skills,
   context: OwnContext,
   lasting: PlaceContext,
   resiliences: Map<string, Kept>,
   report: ReportProblems,
-): Compiled {
+): Steps<Compiled> {
   const { prompts, problems } = compilePrompts(configuration, context)
   report(problems)
-  return configuration.servers.map((server, i) => {
+  const compiled: Compiled = []
+  for (const [i, server] of configuration.servers.entries()) {
     const kept = resilienceOf(configuration, server, context)
     if (kept) resiliences.set(kept.key, kept)
     const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
@@ -373,11 +374,11 @@ function httpServers(
     const onRedacted = context.redactionsOf(server.name)
     const own = { ...lasting, connection, resilience: kept?.resilience, onRedacted, variables }
     const memo = context.memo && { memo: context.memo }
-    const { tools, problems } = compileTools(configuration, server, { ...own, ...memo })
+    const { tools, problems } = yield* compileToolsSteps(configuration, server, { ...own, ...memo })
     report(problems)
     const { name, description } = server
     const http = { description, prompts, skills, tools }
-    return [
+    compiled.push([
       name,
       {
         name,
@@ -386,8 +387,9 @@ function httpServers(
         maxRequestSize: largestRequest(configuration, server, tools, context),
         keepsResults: toolsKeep(configuration, server),
       },
-    ]
-  })
+    ])
+  }
+  return compiled
 }
 
 /** Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools. */
@@ -474,16 +476,35 @@ export async function inspect(
   const mayRead = readsFiles(configuration.tenant, context.tenants)
   const { skills, findings: ofSkills } = await skillsOf(read, mayRead)
   const of = configuration.routers[0]?.prefix ?? file
-  const { prepared, found } = inOneGo('compile a configuration', of, () =>
-    prepare(read, skills, stamp, context),
+  const allowance = { left: isTenants(configuration, context) ? RENDERED_STEPS : Number.POSITIVE_INFINITY }
+  const { prepared, found } = await inTurns(
+    inParts('compile a configuration', of, metered(allowance, prepare(read, skills, stamp, context))),
   )
-  await giveWayToCalls()
   const env = envOfTenant(context.env, configuration.tenant, context.tenants)
-  const linted = inOneGo('check templates', of, () => lintTemplates(read, env, context.memo))
+  const lint = metered(allowance, lintSteps(read, env, context.memo))
+  const linted = allowance.left < 0 ? [] : await inTurns(inParts('check templates', of, lint))
+  if (allowance.left < 0) {
+    // What was cut short must not pass for the same text in another file.
+    context.memo?.clear()
+    return { prepared, findings: [...ofSkills, tooMuchRendered(file)] }
+  }
   const unset = [...read.findings, ...linted].filter(({ code }) => UNREAD.has(code))
   const errors = linted.filter(({ severity }) => severity === 'error')
   const own = found.filter((one) => !isReported(one, errors) && !overlaps(one.finding.range, unset))
   return { prepared, findings: [...own.map(({ finding }) => finding), ...ofSkills, ...linted] }
+}
+
+/** Steps of all templates of a tenant's file that are rendered before calls, also with sample arguments. */
+const RENDERED_STEPS = 100_000
+
+function isTenants({ tenant }: Configuration, { tenants }: PrepareContext): boolean {
+  return tenants !== undefined && tenant !== DEFAULT_TENANT
+}
+
+function tooMuchRendered(file: string): Finding {
+  return finding('tenant-templates', file, 'the templates of this file take too much work', {
+    hint: 'Shorten loops and repeated texts of templates, above all of those that are the same for every call',
+  })
 }
 
 /** Of variables that are not there. */

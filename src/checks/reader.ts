@@ -13,10 +13,11 @@ import {
 } from '../config/index.ts'
 import { decode, type FileReader, unreadable } from '../config/loader.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
-import { configurationSteps, limited, readSchemaFile } from '../config/read.ts'
+import { configurationSteps, fileTooLarge, limited, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
-import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
-import { isObject } from '../json/index.ts'
+import { MAX_TENANT_FILE, writtenKey } from '../config/yaml/document.ts'
+import { type Finding, finding, hasErrors, type Path, sortFindings } from '../findings/index.ts'
+import { isObject, type Json } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { alignment, atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
@@ -34,10 +35,15 @@ export function readConfiguration(source: Source, env: Env, options: CheckOption
 /** The same, with pauses. */
 function* readSteps(source: Source, env: Env, options: CheckOptions): Steps<ReadConfiguration> {
   const { tenants } = options
-  const tenant = tenants ? writtenTenant(source) : DEFAULT_TENANT
+  const tenant = tenants ? yield* writtenTenant(source) : DEFAULT_TENANT
+  if (tenant !== DEFAULT_TENANT && isLarge(source))
+    return refused(source, [fileTooLarge(source, MAX_TENANT_FILE)])
+  yield
   const read = yield* configurationSteps(source, envOfTenant(env, tenant, tenants))
   if (!read.configuration) return read
   yield
+  const long = tenant === DEFAULT_TENANT ? undefined : longTemplate(read)
+  if (long) return refused(source, limited([...read.findings, long], source.file))
   const found = inOneGo('check a configuration', source.file, () =>
     runChecks(FIELD_CHECKS, read as Read, options),
   )
@@ -48,15 +54,69 @@ function* readSteps(source: Source, env: Env, options: CheckOptions): Steps<Read
 /** Escapes, aliases and merges may give a key that the text does not show. */
 const MAY_NAME_TENANT = /tenant|[\\*<]/
 
+/** `tenant` as a line of its own. */
+const TENANT_LINE = /^(["']?)tenant\1[ \t]*:[ \t]*(["']?)([\w.-]+)\2[ \t\r]*$/m
+
+function isLarge({ text }: Source): boolean {
+  return Buffer.byteLength(text) > MAX_TENANT_FILE
+}
+
 /**
  * The tenant as the text gives it, without any variable: before it is known whose the file is, it may read none. Absent and
- * of the wrong form: the default, for which the file is checked as it is.
+ * of the wrong form: the default, for which the file is checked as it is. Where a large file hides it: any but the default.
  */
-function writtenTenant(source: Source): string {
+function* writtenTenant(source: Source): Steps<string> {
   if (!MAY_NAME_TENANT.test(source.text)) return DEFAULT_TENANT
+  const large = isLarge(source)
+  // It is refused, so it need not be parsed.
+  const line = large ? TENANT_LINE.exec(source.text)?.[3] : undefined
+  if (line !== undefined && line !== DEFAULT_TENANT) return line
+  const written = (large && jsonKey(source, 'tenant')) || (yield* writtenKey(source, 'tenant'))
+  if (written !== null && !written?.includes('$')) return written ?? DEFAULT_TENANT
+  if (large) return ''
   const { value } = readSchemaFile(source, {}, 'configuration')
   const tenant = isObject(value) ? value.tenant : undefined
   return typeof tenant === 'string' ? tenant : DEFAULT_TENANT
+}
+
+/** The text of a key of a large JSON file, of which a tree would take long. */
+function jsonKey({ text }: Source, key: string): string | undefined {
+  try {
+    const value = JSON.parse(text)
+    return isObject(value) && typeof value[key] === 'string' ? value[key] : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A file that is not looked at any further. */
+function refused(source: Source, findings: Finding[]): ReadConfiguration {
+  const locate = Object.assign(() => undefined, { key: () => undefined, has: () => false })
+  return { ...source, configuration: undefined, findings, locate, doubtful: () => false }
+}
+
+/** Actions of a template of a tenant: compiling one is not interrupted. */
+const MAX_ACTIONS = 2_000
+
+/** The first text of a configuration that would be a template with too many actions. */
+function longTemplate({ configuration, file, locate }: ReadConfiguration): Finding | undefined {
+  const long = [...textsOf(configuration as unknown as Json, [])].find(
+    ([text]) => text.split('{{', MAX_ACTIONS + 2).length > MAX_ACTIONS + 1,
+  )
+  if (!long) return undefined
+  const range = locate(long[1])
+  return finding('tenant-templates', file, 'a template of a tenant has at most 2,000 actions', {
+    ...(range && { range }),
+    hint: 'Shorten it, or build the text in the API',
+  })
+}
+
+/** All texts in a value, with their paths. */
+function* textsOf(value: Json | undefined, path: Path): Generator<[string, Path]> {
+  if (typeof value === 'string') yield [value, path]
+  else if (Array.isArray(value)) for (const [i, one] of value.entries()) yield* textsOf(one, [...path, i])
+  else if (isObject(value))
+    for (const [key, one] of Object.entries(value)) yield* textsOf(one, [...path, key])
 }
 
 function variableTenant({ file, locate }: ReadConfiguration): Finding {

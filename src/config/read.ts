@@ -3,7 +3,7 @@ import type { Node } from 'yaml'
 import { type Finding, finding, hasErrors, sortFindings, toFinding } from '../findings/index.ts'
 import { type Json, withoutComments } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
-import { atOnce, type Steps } from '../text/index.ts'
+import { atOnce, type Steps, sizeText } from '../text/index.ts'
 import { withArgumentCures } from './argument-variables.ts'
 import { readArguments } from './arguments.ts'
 import { buildConfiguration } from './build.ts'
@@ -14,7 +14,7 @@ import { describer, meantKey, pointerPath, schemaFinding } from './schema-findin
 import { isValid, type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
 import { commonLocator } from './yaml/common-places.ts'
 import { type Common, placesIn, readCommonYaml } from './yaml/common-yaml.ts'
-import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
+import { MAX_FILE_SIZE, type Parsed, parsedBefore, parseYaml } from './yaml/document.ts'
 import { lateLocator, locator, type Nodes, nodesOf } from './yaml/locate.ts'
 import { readValues, type Values } from './yaml/yaml-values.ts'
 
@@ -135,16 +135,12 @@ interface OpenFile {
 function* openFile(source: Source, env: Env, { shape }: LoadedSchema): Steps<OpenFile> {
   const size = source.text.length > MAX_FILE_SIZE
   const commented = size ? undefined : withoutComments(source.text)
-  const parsed = yield* parseYaml(size ? { ...source, text: '' } : { ...source, ...commented })
+  const before = parsedBefore(source)
+  const parsed = before ?? (yield* parseYaml(size ? { ...source, text: '' } : { ...source, ...commented }))
   yield
   const { findings } = parsed
   if (commented) findings.push(commentFinding(source, commented.first, parsed))
-  if (size)
-    findings.push(
-      finding('file-too-large', source.file, 'the file is larger than 4 MiB', {
-        hint: hintForLarge(source.text, source.file),
-      }),
-    )
+  if (size) findings.push(fileTooLarge(source, MAX_FILE_SIZE))
   const broken = size || findings.some(({ code }) => code !== 'yaml-warning' && code !== 'not-json')
   // A file of another kind is recognized by its first document, and without its comments.
   const unread = broken && findings.some(({ code }) => code !== 'several-documents') && !commented
@@ -152,6 +148,13 @@ function* openFile(source: Source, env: Env, { shape }: LoadedSchema): Steps<Ope
   const nodes = nodesOf(unread ? null : parsed.root, values.aliases)
   const locateBy = (by: Nodes) => locator(source, env, parsed, by)
   return { parsed, broken, values, nodes, locateBy }
+}
+
+/** @param max bytes */
+export function fileTooLarge({ file, text }: Source, max: number): Finding {
+  return finding('file-too-large', file, `the file is larger than ${sizeText(max)}`, {
+    hint: hintForLarge(text, file),
+  })
 }
 
 function commentFinding({ file, text }: Source, [start, end]: [number, number], { range }: Parsed): Finding {

@@ -94,7 +94,7 @@ export function regexFault(text: string): string | undefined {
 }
 
 /** Up to so many characters all errors of a value are collected at once: that takes time by their square. */
-const SMALL = 128 * 1024
+const SMALL = 256 * 1024
 
 /** Whether `schemaErrorsOf` has nothing to report. */
 export function isValid(value: Json, size: number, schema: LoadedSchema): boolean {

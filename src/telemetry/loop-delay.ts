@@ -1,3 +1,4 @@
+import type { Steps } from '../text/index.ts'
 import type { Logger } from './log.ts'
 
 /** Milliseconds between two looks at the clock. */
@@ -30,6 +31,15 @@ export function inOneGo<T>(stage: string, of: string, work: () => T): T {
   } finally {
     const ms = performance.now() - began
     if (ms >= NOTICED && ms > (longest?.ms ?? 0)) longest = { stage, of, ms }
+  }
+}
+
+/** The same of work that pauses, for each part between two pauses. */
+export function* inParts<T>(stage: string, of: string, steps: Steps<T>): Steps<T> {
+  for (;;) {
+    const step = inOneGo(stage, of, () => steps.next())
+    if (step.done) return step.value
+    yield
   }
 }
 

@@ -1,4 +1,5 @@
 import { nextTurn, turnIsOver } from '../text/index.ts'
+import { type Allowance, currentAllowance } from './allowance.ts'
 import { execFault, Fault } from './errors.ts'
 import type { Host } from './funcs/define.ts'
 import { type ActionNode, type BranchNode, callsAny, type Span, type TemplateNode } from './node.ts'
@@ -40,6 +41,8 @@ export class State implements Host {
   readonly max: number
   /** Steps that are left. */
   steps: number
+  /** What they are taken from, too. */
+  private readonly allowance: Allowance | undefined
   /** The clock is looked at when fewer are left. */
   look: number
   /** Fewer may not be left while a function works. */
@@ -58,7 +61,8 @@ export class State implements Host {
   ) {
     this.go = place === 'go'
     this.max = limits.output
-    this.steps = limits.steps
+    this.allowance = inTurns ? undefined : currentAllowance()
+    this.steps = Math.min(limits.steps, Math.max(0, this.allowance?.left ?? limits.steps))
     this.look = inTurns ? this.steps - LOOK : Number.NEGATIVE_INFINITY
     if (inTurns) this.began = performance.now()
   }
@@ -91,6 +95,7 @@ export class State implements Host {
 
   charge(steps: number): void {
     this.steps -= steps
+    if (this.allowance) this.allowance.left -= steps
     if (this.steps >= this.least) return
     throw this.steps < 0
       ? new Fault('limit', `more than ${this.limits.steps} steps`, undefined, TOO_MUCH)

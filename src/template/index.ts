@@ -2,6 +2,7 @@
  * Go's text/template in the dialect of the gateway: text → a compiled template, or what is wrong with it. Stands by
  * itself: it knows JSON and texts, and nothing of configurations or tools.
  */
+export { type Allowance, metered } from './allowance.ts'
 export type { FunctionEntry, FunctionGroup } from './funcs/define.ts'
 export { functionGroups } from './funcs/index.ts'
 export { type ActionPiece, lex } from './lex.ts'

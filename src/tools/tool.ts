@@ -22,7 +22,7 @@ import {
 } from '../net/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
-import { giveWay, pathOf, quote } from '../text/index.ts'
+import { atOnce, giveWay, pathOf, quote, type Steps } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
@@ -70,7 +70,21 @@ export function compileTools(
   configuration: Configuration,
   server: Server,
   context: CompileContext,
-): { tools: Tools; problems: Problem[] } {
+): CompiledTools {
+  return atOnce(compileToolsSteps(configuration, server, context))
+}
+
+interface CompiledTools {
+  tools: Tools
+  problems: Problem[]
+}
+
+/** The same, with a pause after each tool. */
+export function* compileToolsSteps(
+  configuration: Configuration,
+  server: Server,
+  context: CompileContext,
+): Steps<CompiledTools> {
   const problems: Problem[] = []
   const serverPath = ['servers', configuration.servers.indexOf(server)]
   const compile = templateCompiler(context.env, problems, context.memo)
@@ -82,6 +96,7 @@ export function compileTools(
     const checked = compileTool(tool, ['tools', index], shared)
     if (checked) sound.set(tool.name, checked.definition)
     if (checked && tool.async) slow.push(tool.name)
+    yield
   }
   const list = [...sound.values()]
   const own = { names: [...sound.keys()], slow, list: () => list }

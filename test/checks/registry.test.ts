@@ -20,6 +20,7 @@ const ELSEWHERE = new Set<FindingCode>([
   'upstream-start',
   'upstream-not-pinned',
   'tenant-variable',
+  'tenant-templates',
   'skill-folder',
   'skill-file',
   'skill-front-matter',

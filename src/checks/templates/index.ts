@@ -3,7 +3,7 @@ import type { Configuration, Env, ReadConfiguration, Server } from '../../config
 import { limited } from '../../config/read.ts'
 import { type Finding, type Reporter, toFinding } from '../../findings/index.ts'
 import { type Memo, templateMemo } from '../../template/index.ts'
-import { nearest } from '../../text/index.ts'
+import { atOnce, mapped, nearest, type Steps } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
 import { checkPassthrough, subjectsBehindLogin } from './passthrough.ts'
 import { type Context, checkTemplate } from './template.ts'
@@ -21,6 +21,11 @@ const MAX_FINDINGS = 1000
  * @param memo what the same run has found out of their texts already
  */
 export function lintTemplates(read: ReadConfiguration, env: Env, memo = templateMemo(env)): Finding[] {
+  return atOnce(lintSteps(read, env, memo))
+}
+
+/** The same, with a pause after each template. */
+export function* lintSteps(read: ReadConfiguration, env: Env, memo = templateMemo(env)): Steps<Finding[]> {
   const { configuration, file } = read
   if (!configuration) return []
   const findings: Finding[] = []
@@ -47,12 +52,13 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
   for (const [i, tool] of configuration.tools.entries()) {
     if (findings.length >= MAX_FINDINGS) return limited(findings, file)
     const subjects = toolSubjects(configuration, tool, i)
-    checkUsage(subjects, subjects.subjects.map(check), unsetNames, reportAt)
+    checkUsage(subjects, yield* mapped(subjects.subjects, check), unsetNames, reportAt)
   }
   const prompts = configuration.prompts.map((): Ref[] => [])
   for (const subject of otherSubjects(configuration)) {
     const refs = check(subject)
     if (subject.phase === 'prompt') prompts[subject.path[1] as number]!.push(...refs)
+    yield
   }
   checkPrompts(configuration, prompts, reportAt)
   return limited(findings, file)

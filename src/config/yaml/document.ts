@@ -2,6 +2,7 @@ import {
   Composer,
   type Document,
   isMap,
+  isScalar,
   Lexer,
   type Node,
   type ParsedNode,
@@ -16,6 +17,8 @@ import type { Source } from '../model.ts'
 
 /** Bytes. A larger file is taken for an accident and refused. */
 export const MAX_FILE_SIZE = 4 * 1024 * 1024
+/** The same of a tenant's file, for all tenants wait while it is read. */
+export const MAX_TENANT_FILE = 256 * 1024
 
 /** A parsed file: the tree of YAML nodes, and where offsets are. */
 export interface Parsed {
@@ -73,6 +76,34 @@ export function* parseYaml(source: Source): Steps<Parsed> {
 
 /** So many words of YAML are looked at in one step. */
 const STEP = 50
+
+/** What `writtenKey` has parsed last: where a file has findings, its tree is wanted again to find their places. */
+let last: { text: string; parsed: Parsed } | undefined
+
+/** The tree of a sound text that was parsed last. */
+export function parsedBefore({ text }: Source): Parsed | undefined {
+  return last?.text === text ? { ...last.parsed, findings: [] } : undefined
+}
+
+/**
+ * The text of a key of the top level, as it is written; undefined where it is absent.
+ * @returns null where that does not show: behind aliases and merges, and where the file is not sound
+ */
+export function* writtenKey(source: Source, wanted: string): Steps<string | undefined | null> {
+  const parsed = yield* parseYaml(source)
+  const { root, findings } = parsed
+  if (!isMap(root) || findings.length > 0) return null
+  // The tree takes many times the room.
+  if (source.text.length <= MAX_TENANT_FILE) last = { text: source.text, parsed }
+  let found: string | undefined
+  for (const { key, value } of root.items) {
+    if (!isScalar(key) || key.value === '<<') return null
+    if (key.value !== wanted) continue
+    if (found !== undefined || !isScalar(value) || typeof value.value !== 'string') return null
+    found = value.value
+  }
+  return found
+}
 
 /** As `parseDocument` of the parser, which takes no pause. */
 function* documentOf(text: string): Steps<Document.Parsed> {
