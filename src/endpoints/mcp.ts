@@ -6,7 +6,14 @@ import { isObject, type JsonObject } from '../json/index.ts'
 import { Cancellation, Fault, METHOD_NOT_FOUND, ownRequest, STATELESS_REVISIONS } from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
 import { type Connection, guardsOfCommands, type HttpRequest } from '../net/index.ts'
-import { type Definition, handshakeRefused, type Resolved, UpstreamServer } from '../upstream/index.ts'
+import { quote } from '../text/index.ts'
+import {
+  type Definition,
+  handshakeRefused,
+  type Resolved,
+  repairedList,
+  UpstreamServer,
+} from '../upstream/index.ts'
 import { aborted, ask, hostOf, reach } from './connect.ts'
 import { silence } from './faults.ts'
 import { type CheckEndpointsOptions, failed, type Run, type Step } from './types.ts'
@@ -74,12 +81,24 @@ async function greet(
     if (typeof tools === 'string')
       return [handshake, failed('tools', 'mcp-handshake', tools, 'See the log of the server')]
     const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
-    return [handshake, { name: 'tools', status: 'ok', detail: count }]
+    return [handshake, { name: 'tools', status: 'ok', detail: [count, ...faultsOf(tools)].join('; ') }]
   })
   if (typeof found === 'string') return found
   run.steps.push(...found)
   return undefined
 }
+
+/** Tools that clients could not read as the server declares them. */
+function faultsOf(tools: JsonObject[]): string[] {
+  const faults: string[] = []
+  repairedList('tools', { tools }, (_, name, fault) => faults.push(`${quote(name)}: ${fault}`))
+  return faults.length > MOST_FAULTS
+    ? [...faults.slice(0, MOST_FAULTS), `and ${faults.length - MOST_FAULTS} more`]
+    : faults
+}
+
+/** Faults of a list that are shown. */
+const MOST_FAULTS = 10
 
 /**
  * Everything that a server declares and models read.

@@ -14,5 +14,6 @@ export { compileDefinition, type Definition, type Resolved } from './definition.
 export { digestOf, type Pinned } from './pins.ts'
 export { UpstreamServer } from './pool/server.ts'
 export { type ListChange, type OtherWorkers, SharedServers } from './pool/shared.ts'
+export { repairedList } from './repaired.ts'
 export { handshakeRefused } from './rpc/link.ts'
 export { endGroups, followGroups, type GroupChange } from './transport/stdio.ts'

@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { stringify } from 'yaml'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
@@ -291,6 +292,33 @@ describe('MCP servers', () => {
       assert.ok(detail('handshake').endsWith(revision), detail('handshake'))
       assert.match(detail('tools'), /^\d+ tools$/)
     })
+
+  test('tools that clients could not read are named', async (t) => {
+    const results: Record<string, object> = {
+      initialize: {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 's', version: '1' },
+      },
+      'tools/list': { tools: [{ name: 'bare' }, { name: 'odd', inputSchema: { type: 'array' } }] },
+    }
+    const { url } = await api(t, async (request, response) => {
+      const body = await text(request)
+      if (!body) return response.writeHead(405).end()
+      const { id, method } = JSON.parse(body)
+      const result = results[method]
+      if (id === undefined) return response.writeHead(202).end()
+      response.setHeader('content-type', 'application/json')
+      const error = { code: -32601, message: 'Method not found' }
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) }))
+    })
+    const file = configuration(t, { mcp: [{ name: 'm', type: 'streamable-http', url: `${url}/mcp` }] })
+    const { code, last } = await checkOne(t, [file])
+    assert.deepEqual(
+      [code, last.detail],
+      [0, '2 tools; `bare`: it was repaired; `odd`: its inputSchema is not of an object'],
+    )
+  })
 
   test('stdio: the command, and with --start the handshake', async (t) => {
     const mcp = (['session', 'modern'] as const).map((era) => ({

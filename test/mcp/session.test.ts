@@ -115,7 +115,7 @@ test('malformed messages are refused with the code and status that say why', asy
     ['{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}', {}, 400, -32600],
     ['{"jsonrpc":"2.0","method":"tools/call","params":{}}', {}, 400, -32600],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","METHOD":"x"}', {}, 400, -32600],
-    ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', {}, 400, -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', {}, 400, -32600],
     [JSON.stringify(list), { 'content-type': 'text/plain' }, 415, -32600],
     [JSON.stringify(list), { 'content-type': 'application/json; charset=utf-7' }, 415, -32600],
     ['{', { 'content-type': 'application/json; charset="UTF-8"; x=y' }, 400, -32700],
