@@ -234,7 +234,7 @@ export class AggregateSession implements Link {
     const begun = before.#begun
     if (!begun) return
     this.#begun = begun
-    this.#aggregate.learnFrom(before.#aggregate, (i) => {
+    this.options.owners.learnFrom(before.options.owners, (i) => {
       const seat = before.#seats[i]
       return seat?.in === this ? seat.at : undefined
     })

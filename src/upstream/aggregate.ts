@@ -13,7 +13,7 @@ import type { Shaping } from '../shaping/index.ts'
 import { SKILLS_EXTENSION } from '../skills/index.ts'
 import type { ToolsBackend } from '../tools/backend.ts'
 import { TASKS_EXTENSION, UNKNOWN_TASK } from '../tools/tasks.ts'
-import type { NamedKind, PlainNames } from './plain-names.ts'
+import type { NamedKind, OwnedKind, Owners, Page } from './owners.ts'
 import type { Request } from './rpc/link.ts'
 import { isOfTask, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
@@ -34,8 +34,9 @@ export type ClashKind = 'tool' | 'prompt' | 'resource'
 export interface AggregateOptions {
   /** `serverInfo` of all together. */
   info: { name: string; version: string }
-  /** Where tools and prompts have their own names; undefined: their names tell their server. */
-  names: PlainNames | undefined
+  /** Whether tools and prompts have their own names, which do not tell their server. */
+  isPlain: boolean
+  owners: Owners
   /** HTTP tools beside the servers, which answer calls themselves. */
   local(): ToolsBackend | undefined
   /** Hears of what a server has and another one before it, too. */
@@ -65,28 +66,15 @@ const ANYWHERE = new Set(['resources/subscribe', 'resources/unsubscribe'])
 const SINGULAR = { tools: 'tool', prompts: 'prompt' } as const
 /** Pages of a list that are read for a name, at the most. */
 const MAX_PAGES = 100
-/** Resources of which it is remembered whose they are. */
-const MAX_OWNERS = 10_000
 
 /** Several servers as one: which of them gets a request, or what they answer together. */
 export class Aggregate {
-  /** Whose a resource is, learnt from lists. */
-  readonly #owners = new Map<string, number>()
-
   /** @param onMissing hears of each list which servers that are up have no part in it */
   constructor(
     private readonly servers: readonly AggregatedServer[],
     private readonly options: AggregateOptions,
     private readonly onMissing: (method: string, servers: readonly number[]) => void = () => {},
   ) {}
-
-  /** Knows whose resources are from the aggregate before. @param at the place of a server here; undefined: it has none */
-  learnFrom(before: Aggregate, at: (i: number) => number | undefined): void {
-    for (const [uri, owner] of before.#owners) {
-      const here = at(owner)
-      if (here !== undefined) this.#learn(uri, here)
-    }
-  }
 
   async decide({ method, params }: Pick<Request, 'method' | 'params'>, ask: AskServer): Promise<Outcome> {
     if (Object.hasOwn(LISTS, method)) return this.#list(method, params, ask)
@@ -140,32 +128,28 @@ export class Aggregate {
     params: JsonObject,
     ask: AskServer,
   ): Promise<{ to: number; own: string } | undefined> {
-    const { names } = this.options
-    if (!names) return ownerOf(this.servers, name)
+    const { isPlain, owners } = this.options
+    if (!isPlain) return ownerOf(this.servers, name)
     const base = params._meta === undefined ? {} : { _meta: omit(metaOf(params), 'progressToken') }
-    const to = await names.find(kind, name, () =>
-      Promise.all(this.servers.map((_, i) => this.#namesOf(i, kind, base, ask))),
+    const to = await owners.find(kind, name, () =>
+      Promise.all(this.servers.map((_, i) => this.#pagesOf(i, kind, base, ask))),
     )
     return to === undefined ? undefined : { to, own: name }
   }
 
   /** All names that a server lists, by page; undefined when it does not answer. */
-  async #namesOf(
-    i: number,
-    kind: NamedKind,
-    base: JsonObject,
-    ask: AskServer,
-  ): Promise<string[][] | undefined> {
-    const pages: string[][] = []
+  async #pagesOf(i: number, kind: NamedKind, base: JsonObject, ask: AskServer): Promise<Page[] | undefined> {
+    const pages: Page[] = []
     let params = base
-    for (let page = 0; page < MAX_PAGES; page++) {
+    while (pages.length < MAX_PAGES) {
       const raw = await ask(i, `${kind}/list`, params)
       if (!raw || raw instanceof Fault || !isPart(raw)) return undefined
-      const { result } = raw
-      const items = isObject(result) && Array.isArray(result[kind]) ? result[kind] : []
-      pages.push(items.flatMap((item) => (isObject(item) ? String(item.name) : [])))
-      if (!isObject(result) || typeof result.nextCursor !== 'string') return pages
-      params = { ...base, cursor: result.nextCursor }
+      // What is no list lacks nothing.
+      if (!isObject(raw.result) || !Array.isArray(raw.result[kind])) return pages
+      const page = pageOf(kind, params, raw.result)
+      pages.push(page)
+      if (page.next === undefined) return pages
+      params = { ...base, cursor: page.next }
     }
     return pages
   }
@@ -198,20 +182,29 @@ export class Aggregate {
     if (missing.length && missing.length === able.length && !items.length)
       return { error: missingError(pages) }
     if (isFirst) this.onMissing(method, missing)
-    if (isFirst && isNamed(key)) this.options.names?.begin(key)
+    // A server that is down hides what is its own, and nothing else.
+    const read = able.flatMap(([i, cursor], at) => {
+      const raw = pages[at]
+      const result = raw && 'result' in raw && isObject(raw.result) ? raw.result : {}
+      return Array.isArray(result[key]) ? [{ i, cursor, result, list: result[key] }] : []
+    })
+    for (const { i, cursor, result } of read) this.#read(i, key, cursor, result)
     const next: [name: string, cursor: string][] = []
     let rest: JsonObject = {}
-    for (const [at, raw] of pages.entries()) {
-      const i = able[at]![0]
-      const result = raw && 'result' in raw && isObject(raw.result) ? raw.result : undefined
-      // A server that is down hides what is its own, and nothing else.
-      if (!result || !Array.isArray(result[key])) continue
+    for (const { i, result, list } of read) {
       rest = { ...omit(result, key, 'nextCursor'), ...rest }
-      for (const item of once(result[key], key)) items.push(...this.#show(i, key, item))
+      for (const item of once(list, key)) items.push(...this.#show(i, key, item))
       if (typeof result.nextCursor === 'string') next.push([this.servers[i]!.name, result.nextCursor])
     }
     const nextCursor = next.length && { nextCursor: Buffer.from(JSON.stringify(next)).toString('base64url') }
     return { result: { ...rest, [key]: items, ...nextCursor } }
+  }
+
+  /** Learns what a server has, and has no more. */
+  #read(i: number, key: string, cursor: string | null, result: JsonObject): void {
+    const { isPlain, owners } = this.options
+    if (key === 'tasks' || (isNamed(key) && !isPlain)) return
+    owners.read(kindOf(key), key, i, pageOf(key, cursor === null ? {} : { cursor }, result))
   }
 
   #show(i: number, key: string, item: Json): Json[] {
@@ -219,23 +212,21 @@ export class Aggregate {
     if (key === 'tasks') return [item]
     const { name } = this.servers[i] as AggregatedServer
     if (isNamed(key)) return this.#showNamed(i, key, item)
-    const uri = String(item.uri ?? item.uriTemplate)
+    const uri = nameOf(item, key)
     const isLocal = this.options.local()?.hasResource(uri)
-    const owner = this.#owners.get(uri) ?? i
-    if (!isLocal) this.#learn(uri, owner)
-    if (!isLocal && owner === i) return [item]
+    if (!isLocal && this.options.owners.take('resources', uri, i, key)) return [item]
     this.options.onClash('resource', uri, name)
     return []
   }
 
   /** A tool or prompt as clients see it, unless another one has its name. */
   #showNamed(i: number, kind: NamedKind, item: JsonObject): Json[] {
-    const { names, local, onClash } = this.options
+    const { isPlain, owners, local, onClash } = this.options
     const { name: server } = this.servers[i] as AggregatedServer
     const own = String(item.name)
-    const shown = names ? own : prefixed(server, own)
-    const isOwn = names ? names.take(kind, own, i) : ownerOf(this.servers, shown)?.to === i
-    if (!local()?.has(kind, shown) && isOwn) return [names ? item : { ...item, name: shown }]
+    const shown = isPlain ? own : prefixed(server, own)
+    const isOwn = isPlain ? owners.take(kind, own, i, kind) : ownerOf(this.servers, shown)?.to === i
+    if (!local()?.has(kind, shown) && isOwn) return [isPlain ? item : { ...item, name: shown }]
     onClash(SINGULAR[kind], shown, server)
     return []
   }
@@ -243,7 +234,7 @@ export class Aggregate {
   #byUri(uri: unknown, method: string, params: JsonObject, ask: AskServer): Promise<Outcome> | Outcome {
     // What HTTP tools have beside them is never subscribed to.
     if (this.options.local()?.hasResource(uri)) return { error: noMethod(method) }
-    const owner = typeof uri === 'string' ? this.#owners.get(uri) : undefined
+    const owner = typeof uri === 'string' ? this.options.owners.of('resources', uri) : undefined
     if (owner !== undefined) return { to: owner, params }
     // Where no server declares resources, one may say more than that there is no such method.
     const declared = this.#able('resources')
@@ -272,7 +263,9 @@ export class Aggregate {
       const raw = await ask(i, method, params)
       answers.push(raw)
       if (!raw || raw instanceof Fault || !isObject(raw.result)) continue
-      if (typeof params.uri === 'string') this.#learn(params.uri, i)
+      // One that did not answer may have it, too.
+      const isFirst = answers.every((answer) => answer && !(answer instanceof Fault))
+      if (isFirst && typeof params.uri === 'string') this.options.owners.take('resources', params.uri, i)
       return { result: raw.result }
     }
     return { error: refusalOf(answers, method) }
@@ -286,12 +279,6 @@ export class Aggregate {
   #has(i: number, capability: string): boolean {
     const { [capability]: own, extensions } = this.servers[i]?.capabilities ?? {}
     return isObject(own) || (isObject(extensions) && isObject(extensions[capability]))
-  }
-
-  #learn(uri: string, owner: number): void {
-    this.#owners.set(uri, owner)
-    // When a resource was forgotten, each server is asked.
-    if (this.#owners.size > MAX_OWNERS) this.#owners.delete(this.#owners.keys().next().value as string)
   }
 }
 
@@ -307,6 +294,23 @@ function once(items: readonly Json[], key: string): readonly Json[] {
 
 function isNamed(key: string): key is NamedKind {
   return key === 'tools' || key === 'prompts'
+}
+
+function kindOf(key: string): OwnedKind {
+  return isNamed(key) ? key : 'resources'
+}
+
+function nameOf(item: JsonObject, key: string): string {
+  return String(isNamed(key) ? item.name : (item.uri ?? item.uriTemplate))
+}
+
+/** What a page of a list names. @param params that asked for it */
+function pageOf(key: string, { cursor }: JsonObject, { [key]: items, nextCursor }: JsonObject): Page {
+  return {
+    names: (Array.isArray(items) ? items : []).flatMap((item) => (isObject(item) ? nameOf(item, key) : [])),
+    cursor: typeof cursor === 'string' ? cursor : undefined,
+    next: typeof nextCursor === 'string' ? nextCursor : undefined,
+  }
 }
 
 export function noMethod(method: string): RpcError {

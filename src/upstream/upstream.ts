@@ -136,6 +136,7 @@ export class Upstream {
       this.resilience = createResilience?.(name, breaker)
     this.http = new Http({
       ...this.limits,
+      name,
       connection: definition.connection,
       guards,
       resilience: this.resilience,

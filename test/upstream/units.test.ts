@@ -9,6 +9,7 @@ import { Aggregate } from '../../src/upstream/aggregate.ts'
 import { encodeHeader } from '../../src/upstream/bridge/stateless.ts'
 import { boundTo } from '../../src/upstream/bridge/waiting-states.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
+import { Owners } from '../../src/upstream/owners.ts'
 import { ServerView } from '../../src/upstream/server-view.ts'
 
 /** A text cut into pieces at any places. */
@@ -133,7 +134,9 @@ test('pages of several servers go on where each stopped', async () => {
     capabilities: { tools: {} },
   }))
   const info = { name: 'several', version: '1' }
-  const several = new Aggregate(parties, { info, names: undefined, local: () => undefined, onClash() {} })
+  const owners = new Owners()
+  const options = { info, isPlain: false, owners, local: () => undefined, onClash() {} }
+  const several = new Aggregate(parties, options)
   const ask = async (i: number, _method: string, { cursor = '' }: { cursor?: unknown }) => {
     const [names, nextCursor] = pages[`${i}${cursor}`] as [string[], string?]
     return { result: { tools: names.map((name) => ({ name })), ...(nextCursor && { nextCursor }) } }
@@ -171,7 +174,8 @@ test('skills of several servers are one list, and each is asked of its own', asy
   const clashes: string[] = []
   const several = new Aggregate(parties, {
     info: { name: 'several', version: '1' },
-    names: undefined,
+    isPlain: false,
+    owners: new Owners(),
     local: () => undefined,
     onClash: (_, uri, server) => clashes.push(`${server} ${uri}`),
   })

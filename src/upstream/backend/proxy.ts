@@ -28,8 +28,8 @@ import { AggregateStateless } from '../aggregate-stateless.ts'
 import type { Protocol } from '../bridge/probe.ts'
 import { resumed, withStates } from '../bridge/waiting-states.ts'
 import type { Definition, Resolved } from '../definition.ts'
+import { KeptOwners } from '../owners.ts'
 import type { PinChange } from '../pins.ts'
-import { KeptNames } from '../plain-names.ts'
 import type { UpstreamServer } from '../pool/server.ts'
 import { helloOf } from '../pool/session.ts'
 import { SESSION_NAME } from '../pool/session-name.ts'
@@ -209,7 +209,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   private local: ToolsBackend | undefined
   private readonly info: { name: string; version: string }
   private readonly sessions: Sessions
-  private readonly plainNames = new KeptNames()
+  private readonly owners = new KeptOwners()
   private readonly sessionContext: SessionContext
   private retired = false
   /** Requests that stand alone and have no whole answer. */
@@ -493,8 +493,9 @@ class ProxyBackend implements McpProxy, ServerUser {
   /** What is the same for all who ask the servers with the same values. */
   private aggregated(resolved: readonly Resolved[]): AggregateOptions {
     const { info, onClash } = this
-    const names = this.context.together?.names === 'plain' ? this.plainNames.of(keyOf(resolved)) : undefined
-    return { info, names, local: () => this.local, onClash }
+    const isPlain = this.context.together?.names === 'plain'
+    const owners = this.owners.of(keyOf(resolved))
+    return { info, isPlain, owners, local: () => this.local, onClash }
   }
 
   /** They are taken when they are first needed, as what a reload refuses is never closed. */

@@ -32,6 +32,8 @@ import type { Upstream } from '../upstream.ts'
 import { idAmong, readTexts, tooLarge, withId } from './channel.ts'
 
 export interface HttpOptions {
+  /** Of the server. */
+  name: string
   /** Milliseconds. */
   connectTimeout: number
   /** Milliseconds until an answer begins, and of silence in one that is no event stream. */
@@ -114,10 +116,10 @@ export class Http {
 
   /** Sends one request, unless its origin is not called at the moment. */
   #once(to: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
-    const { resilience, timeout } = this.#options
+    const { name, resilience, timeout } = this.#options
     // Streams have pauses of their own, and the end of a session is not waited for.
     if (resilience && request.method === 'POST') return this.#resiliently(resilience, to, request)
-    return this.#open(to, request, MAX_REDIRECTS, (fault) => faultOf(fault, timeout))
+    return this.#open(to, request, MAX_REDIRECTS, (fault) => faultOf(name, fault, timeout))
   }
 
   /** Sends a request with the credential of the server, and once more with another one where it was refused for that. */
@@ -138,7 +140,7 @@ export class Http {
     to: Resolved,
     request: HttpRequest,
   ): Promise<HttpAnswer | Fault> {
-    const { timeout, attempts = 1 } = this.#options
+    const { name, timeout, attempts = 1 } = this.#options
     const { repeat, signal } = request
     let last: HttpAnswer | NetFault | undefined
     const drop = () => {
@@ -157,7 +159,7 @@ export class Http {
       signal,
     })
     if (result !== last) drop()
-    return result instanceof NetFault ? faultOf(result, timeout) : result
+    return result instanceof NetFault ? faultOf(name, result, timeout) : result
   }
 
   #open<Failed>(
@@ -241,9 +243,11 @@ const KINDS: Partial<Record<NetFaultKind, FaultKind>> = {
   outbound: 'refused',
 }
 
-function faultOf({ kind, host, message }: NetFault, timeout: number): Fault {
+function faultOf(server: string, { kind, host, message }: NetFault, timeout: number): Fault {
   const text = kind === 'timeout' ? `No response from ${host} within ${timeout / 1000} s` : message
-  return new Fault(KINDS[kind] ?? 'unreachable', text)
+  // That of a breaker names its server.
+  const named = kind === 'breaker' ? text : `The server ${server}: ${text}`
+  return new Fault(KINDS[kind] ?? 'unreachable', named)
 }
 
 /** Reads a body of at most `limit` bytes; undefined when it is larger, or there is no room for it. @throws when it ends early */
