@@ -70,13 +70,13 @@ test('SIGTERM ends the gateway and every process below it', { skip: linux }, asy
   await gone(...families.flatMap(({ pid, grandchild }) => [pid, grandchild]))
 })
 
-test('servers end by themselves when the gateway is killed', { skip: linux }, async (t) => {
-  const { gateway } = await serve(t)
-  const callers = [await openCaller(gateway.url('plain')), await openCaller(gateway.url('shared'), true)]
-  const pids = await Promise.all(callers.map(async (caller) => Number((await caller.call('pid')).text)))
-  gateway.child.kill('SIGKILL')
-  await gateway.ended
-  await gone(...pids)
+test('servers end when the gateway is killed, also those that ignore it', { skip: linux }, async (t) => {
+  const served = await serve(t)
+  const families = []
+  for (const name of ['plain', 'deaf', 'shared']) families.push(await openFamily(served, name))
+  served.gateway.child.kill('SIGKILL')
+  await served.gateway.ended
+  await gone(...families.flatMap(({ pid, grandchild }) => [pid, grandchild]))
 })
 
 test('200 sessions that were opened and abandoned', { skip: linux }, async (t) => {

@@ -18,6 +18,7 @@ import {
   readTexts,
   tooLarge,
 } from './channel.ts'
+import { groupBegun, groupEnded, killGroup, TERM_GRACE } from './groups.ts'
 
 export interface StdioOptions {
   /** The gateway's environment, of which the child sees very little. */
@@ -181,36 +182,8 @@ export interface Child {
   close(): void
 }
 
-/** Milliseconds that a child has to end after its input was closed, and again after SIGTERM. */
-const GRACE = { input: 500, term: 1_500 }
-
-/** Groups that must not outlive the gateway, whatever ends it. */
-const groups = new Set<number>()
-let watching = false
-let told: (change: GroupChange) => void = () => {}
-
-/** A process group of a child that has begun, or ended. */
-export interface GroupChange {
-  group: number
-  ended: boolean
-}
-
-/** Tells of all of them from now on, for whoever ends those that this process leaves behind when it is killed. */
-export function followGroups(listener: (change: GroupChange) => void): void {
-  told = listener
-}
-
-/** Ends groups that a process that was killed has left behind: their input is closed, so they are asked, then killed. */
-export function endGroups(left: Iterable<number>): void {
-  for (const group of left) {
-    watch(group)
-    killGroup(group, 'SIGTERM')
-    setTimeout(() => {
-      killGroup(group, 'SIGKILL')
-      groups.delete(group)
-    }, GRACE.term)
-  }
-}
+/** Milliseconds that a child has to end after its input was closed. */
+const INPUT_GRACE = 500
 
 /** What a child sees of the gateway's own environment: enough to find programs and its files. */
 const INHERITED = ['PATH', 'HOME']
@@ -239,10 +212,7 @@ export function startChild(
   // Where files are short, Node makes no pipes.
   if (!child.stdin)
     return unstarted(new Promise((resolve) => child.once('error', (error) => resolve(reasonOf(error)))))
-  if (pid !== undefined) {
-    watch(pid)
-    told({ group: pid, ended: false })
-  }
+  if (pid !== undefined) groupBegun(pid)
   let timer: NodeJS.Timeout | undefined
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => {
@@ -252,9 +222,7 @@ export function startChild(
       clearTimeout(timer)
       // What the leader left behind ends now; its pipes would otherwise stay open.
       killGroup(pid, 'SIGKILL')
-      if (pid === undefined) return
-      groups.delete(pid)
-      told({ group: pid, ended: true })
+      if (pid !== undefined) groupEnded(pid)
     })
     child.once('close', (code, signal) =>
       resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
@@ -272,27 +240,9 @@ export function startChild(
       child.stdin.end()
       timer = setTimeout(() => {
         killGroup(pid, 'SIGTERM')
-        timer = setTimeout(() => killGroup(pid, 'SIGKILL'), GRACE.term)
-      }, GRACE.input)
+        timer = setTimeout(() => killGroup(pid, 'SIGKILL'), TERM_GRACE)
+      }, INPUT_GRACE)
     },
-  }
-}
-
-function watch(pid: number): void {
-  groups.add(pid)
-  if (watching) return
-  watching = true
-  process.once('exit', () => {
-    for (const group of groups) killGroup(group, 'SIGKILL')
-  })
-}
-
-function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    // The group is empty.
   }
 }
 
