@@ -112,7 +112,7 @@ test('no changed map lets a caller out of its segment of a URL', () => {
     ),
     { numRuns: sample(1500) },
   )
-  assert.ok(rendered > 100, String(rendered))
+  assert.ok(rendered > sample(300), String(rendered))
 })
 
 test('no changed map lets a caller choose the host', () => {

@@ -59,6 +59,7 @@ async function taskServer(t: TestContext, name: string) {
         capabilities: { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
         serverInfo: { name, version: '1' },
       }),
+      ping: () => ({}),
       'tools/list': () => ({
         tools: [{ name: 'work', inputSchema: { type: 'object' }, execution: { taskSupport: 'optional' } }],
       }),

@@ -126,7 +126,7 @@ test('what comes before the result passes at once, also a question to the client
   let waiting = () => {}
   const { url } = await proxied(t, [{ ...server, ...overrides }])
   const { headers } = await open(url, {}, { elicitation: {} })
-  const params = { name: 'list', arguments: {} }
+  const params = { name: 'list', arguments: {}, _meta: { progressToken: 1 } }
   const streamed = await send(url, { id: 7, method: 'tools/call', params }, headers)
   const reader = streamed.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
