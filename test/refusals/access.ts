@@ -583,7 +583,12 @@ export const PLANTS: Chapter = {
       415,
       'Send `Content-Type: application/json`.',
     ),
-    plants('2 MiB', { path: '/plants', body: { id: 1, name: 'x'.repeat(2 ** 21) } }, 413, 'At most 1 MiB.'),
+    plants(
+      '2 MiB',
+      { path: '/plants', headers: { 'content-length': String(2 ** 21) }, body: { id: 1, name: 'x' } },
+      413,
+      'At most 1 MiB.',
+    ),
     plants(
       'DELETE of an unknown plant',
       { method: 'DELETE', path: '/plants/404' },
