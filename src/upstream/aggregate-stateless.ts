@@ -10,7 +10,6 @@ import {
   listKinds,
   metaOf,
   missingCapability,
-  omit,
   type ParamHeader,
   PROTOCOL_VERSION,
   REVISIONS,
@@ -34,7 +33,7 @@ import type { Resolved } from './definition.ts'
 import { mergeInstructions } from './instructions.ts'
 import { hintsOf } from './kept-lists.ts'
 import type { Patience } from './patience.ts'
-import { ownerOf, prefixed, withTaskIds } from './server-names.ts'
+import { listeningTo, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
 import { EXPECTED, HELD, PATIENCE, within } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
@@ -273,7 +272,10 @@ export class AggregateStateless implements Stateless {
     onFound: () => void,
   ): { open: Promise<void>; ended: Promise<void> } {
     const { name, resolved, streams, find, patience } = branch
-    const message = ownTasksOnly(call.message, this.branches, branch)
+    const message = listeningTo(call.message, (taskId) => {
+      const owner = ownerOf(this.branches, taskId)
+      return owner && this.branches[owner.to] === branch ? [owner.own] : []
+    })
     let lists: ReadonlySet<ListKind> = new Set()
     const announceAll = () => {
       const _meta = { [SUBSCRIPTION_ID]: call.message.id }
@@ -311,21 +313,6 @@ function listsOf(wanted: Json | undefined): JsonObject {
   return Object.fromEntries(
     Object.keys(LIST_KINDS).flatMap((key) => (asked[key] === true ? [[key, true]] : [])),
   )
-}
-
-/** A subscription as one of the servers is to have it: it hears of no tasks but its own. */
-function ownTasksOnly(
-  message: StatelessCall['message'],
-  branches: readonly StatelessBranch[],
-  branch: StatelessBranch,
-): StatelessCall['message'] {
-  const { notifications } = message.params
-  if (!isObject(notifications) || !Array.isArray(notifications.taskIds)) return message
-  const owners = notifications.taskIds.map((id) => ownerOf(branches, String(id)))
-  const taskIds = owners.flatMap((owner) => (owner && branches[owner.to] === branch ? [owner.own] : []))
-  const own = { ...omit(notifications, 'taskIds'), ...(taskIds.length && { taskIds }) }
-  const params = { ...message.params, notifications: own }
-  return { ...message, params, raw: { ...message.raw, params } }
 }
 
 /** What a server has granted of a subscription, with the ids that clients see of its tasks. */

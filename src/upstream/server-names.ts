@@ -1,6 +1,6 @@
 import { SEPARATOR } from '../config/listed-servers.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
-import { metaOf } from '../mcp/index.ts'
+import { metaOf, omit, type Request } from '../mcp/index.ts'
 
 /** Names and task ids of several servers behind one prefix, which begin with the name of their server. */
 
@@ -40,6 +40,26 @@ export function withTaskIds(raw: JsonObject, server: string): JsonObject {
 export function withOwnTaskIds(raw: JsonObject, server: string): JsonObject {
   const start = server + SEPARATOR
   return changed(raw, (id) => (id.startsWith(start) ? id.slice(start.length) : id))
+}
+
+/** The ids of tasks that a message names. */
+export function taskIdsOf(raw: JsonObject): string[] {
+  const ids: string[] = []
+  changed(raw, (id) => {
+    ids.push(id)
+    return id
+  })
+  return ids
+}
+
+/** A subscription as a server is to have it. @param choose the ids there of a task that the client has named; empty: none */
+export function listeningTo(message: Request, choose: (taskId: string) => string[]): Request {
+  const { notifications } = message.params
+  if (!isObject(notifications) || !Array.isArray(notifications.taskIds)) return message
+  const taskIds = notifications.taskIds.flatMap((id) => choose(String(id)))
+  const own = { ...omit(notifications, 'taskIds'), ...(taskIds.length && { taskIds }) }
+  const params = { ...message.params, notifications: own }
+  return { ...message, params, raw: { ...message.raw, params } }
 }
 
 type Change = (id: string) => string

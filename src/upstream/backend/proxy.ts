@@ -22,6 +22,7 @@ import type { Logger } from '../../telemetry/log.ts'
 import type { RedactionRecord, StreamRecord, UpstreamLabels } from '../../telemetry/metrics.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import type { RedactedKind } from '../../tools/mask.ts'
+import { declaresTasks } from '../../tools/tasks.ts'
 import type { AggregateOptions, ClashKind } from '../aggregate.ts'
 import { AggregateSession } from '../aggregate-session.ts'
 import { AggregateStateless } from '../aggregate-stateless.ts'
@@ -329,7 +330,9 @@ class ProxyBackend implements McpProxy, ServerUser {
     // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
     // Searches read a list for each caller, who behind a reverse proxy is another one with each request.
     const searches = listingOf(exchange) !== undefined
-    const isRead = listens || exchange.isLine || this.context.judged || searches
+    // A task belongs to its caller, though the server may know the gateway alone.
+    const hasTasks = isOfTask(given.method) || declaresTasks(given.params)
+    const isRead = listens || exchange.isLine || this.context.judged || searches || hasTasks
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
       return passStateless(exchange, given, text, first, upstream, endpoint)
     return this.statelessRequest(

@@ -10,6 +10,7 @@ import type { Definition, Resolved } from '../definition.ts'
 import { KeptLists } from '../kept-lists.ts'
 import { Patience } from '../patience.ts'
 import { handshakeRefused, type Link, type LinkEvents, SessionLink, type Started } from '../rpc/link.ts'
+import { TaskOwners, withOwnTasks } from '../task-owners.ts'
 import { Upstream, type UpstreamContext } from '../upstream.ts'
 import { makeRoom, type Occupant } from './pool.ts'
 import { helloOf } from './session.ts'
@@ -26,6 +27,8 @@ export class UpstreamServer {
   /** The same for those who see it among others. */
   readonly #kept: KeptLists
   readonly #toSession: ToSession
+  /** The same three as callers have them. */
+  readonly #own: { stateless: Stateless; kept: Stateless; inSession: Stateless }
   /** Whether the server has refused a handshake that session-based servers take. */
   #refusesSessions = false
   /** The start at load; routers that share the server start it once. */
@@ -48,6 +51,14 @@ export class UpstreamServer {
     this.#kept = new KeptLists(this.#stateless, context.onListChanged)
     this.#toSession = new ToSession(this.upstream, context.log)
     this.probe = new Probe(this.upstream, this.#stateless)
+    const owners = new TaskOwners()
+    const isShared = this.upstream.definition.server.isolation !== 'session'
+    this.#own = {
+      // Requests that stand alone share what is behind them.
+      stateless: withOwnTasks(this.#stateless, owners),
+      kept: withOwnTasks(this.#kept, owners),
+      inSession: isShared ? withOwnTasks(this.#toSession, owners) : this.#toSession,
+    }
   }
 
   /**
@@ -61,7 +72,7 @@ export class UpstreamServer {
     restore: Restore,
     among = false,
   ): Link {
-    const link = this.#link(resolved, session, events, restore, among ? this.#kept : this.#stateless)
+    const link = this.#link(resolved, session, events, restore, among ? this.#own.kept : this.#own.stateless)
     const start: Link['start'] = async (request, text) => {
       const fault = await this.#starting
       if (fault) return fault
@@ -80,7 +91,7 @@ export class UpstreamServer {
     session: Pick<Session, 'caller' | 'sharer'>,
     events: LinkEvents,
     restore: Restore,
-    stateless: Stateless = this.#stateless,
+    stateless: Stateless = this.#own.stateless,
   ): Link {
     const { upstream } = this
     const { caller, sharer } = session
@@ -89,7 +100,7 @@ export class UpstreamServer {
       const request = async (call: StatelessCall) => {
         const protocol = await this.probe.of(resolved, call.message.params)
         if (protocol instanceof Fault) return protocol
-        return protocol === 'stateless' ? stateless.request(call) : this.#toSession.request(call)
+        return (protocol === 'stateless' ? stateless : this.#own.inSession).request(call)
       }
       const server: Stateless = {
         request,
@@ -97,7 +108,7 @@ export class UpstreamServer {
         paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
         abandon: (requestState) => this.#toSession.abandon(requestState),
       }
-      return new ToStateless({ server, resolved, caller: undefined, sharer, upstream }, events)
+      return new ToStateless({ server, resolved, caller, sharer, upstream }, events)
     }
     const bridged = () => new ToStateless({ server: stateless, resolved, caller, sharer, upstream }, events)
     const direct = () => new SessionLink({ upstream, resolved, sharer, restore }, events)
@@ -141,7 +152,7 @@ export class UpstreamServer {
   async stateless(resolved: Resolved, params: JsonObject): Promise<Stateless | Fault> {
     const protocol = await this.protocol(resolved, params)
     if (protocol instanceof Fault) return protocol
-    return protocol === 'stateless' ? this.#kept : this.#toSession
+    return protocol === 'stateless' ? this.#own.kept : this.#own.inSession
   }
 
   /**
@@ -160,8 +171,8 @@ export class UpstreamServer {
    * @param keeps whether its lists are asked for once while they are fresh
    */
   bridge(protocol: Protocol, keeps: boolean): Stateless {
-    const stateless = keeps ? this.#kept : this.#stateless
-    return protocol === 'stateless' ? stateless : this.#toSession
+    const stateless = keeps ? this.#own.kept : this.#own.stateless
+    return protocol === 'stateless' ? stateless : this.#own.inSession
   }
 
   /** What a session-based server answers to `initialize`. */

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '../json/index.ts'
+import { Fault, isObject } from '../mcp/index.ts'
+import { UNKNOWN_TASK } from '../tools/tasks.ts'
+import type { Stateless, StatelessCall } from './backend/stateless.ts'
+import { isOfTask, listeningTo, taskIdsOf } from './server-names.ts'
+
+/** Tasks of one caller that are remembered; the oldest give way. */
+const MAX_TASKS = 1_000
+/** Callers whose tasks are remembered; the one longest without a new task gives way. */
+const MAX_CALLERS = 10_000
+
+/** Whose the tasks of one server are, which may count them: an id that is easy to guess. */
+export class TaskOwners {
+  readonly #owners = new Map<string, string>()
+  readonly #tasks = new Map<string, Set<string>>()
+
+  /** Whether the task is of no other caller. */
+  isFree(taskId: string, { caller = '', resolved }: StatelessCall): boolean {
+    return (this.#owners.get(keyOf(taskId, resolved.key)) ?? caller) === caller
+  }
+
+  add(taskId: string, { caller = '', resolved }: StatelessCall): void {
+    const key = keyOf(taskId, resolved.key)
+    this.#forget(key)
+    const own = this.#tasks.get(caller) ?? new Set()
+    this.#tasks.delete(caller)
+    this.#tasks.set(caller, own.add(key))
+    this.#owners.set(key, caller)
+    if (own.size > MAX_TASKS) this.#forget(own.values().next().value as string)
+    if (this.#tasks.size <= MAX_CALLERS) return
+    const [[oldest, tasks]] = this.#tasks as unknown as [[string, Set<string>]]
+    for (const task of tasks) this.#owners.delete(task)
+    this.#tasks.delete(oldest)
+  }
+
+  #forget(key: string): void {
+    const owner = this.#owners.get(key)
+    this.#owners.delete(key)
+    if (owner !== undefined) this.#tasks.get(owner)?.delete(key)
+  }
+}
+
+function keyOf(taskId: string, server: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([server, taskId]))
+    .digest('base64url')
+}
+
+/** A server that callers share, of whose tasks each of them sees its own. */
+export function withOwnTasks(server: Stateless, owners: TaskOwners): Stateless {
+  return {
+    versions: (resolved) => server.versions(resolved),
+    paramHeaders: (tool, call) => server.paramHeaders(tool, call),
+    abandon: (requestState) => server.abandon?.(requestState),
+    async request(call) {
+      const { id, method, params } = call.message
+      const isFree = (taskId: string) => owners.isFree(taskId, call)
+      if (isOfTask(method) && !isFree(String(params.taskId)))
+        return { jsonrpc: '2.0', id, error: { ...UNKNOWN_TASK } }
+      const raw = await server.request({
+        ...call,
+        message: listeningTo(call.message, (taskId) => (isFree(taskId) ? [taskId] : [])),
+        onMessage: (heard) => {
+          if (taskIdsOf(heard).every(isFree)) call.onMessage(heard)
+        },
+      })
+      if (!raw || raw instanceof Fault) return raw
+      // A server that has begun anew may count from one again.
+      if (method === 'tools/call') for (const taskId of taskIdsOf(raw)) owners.add(taskId, call)
+      return method === 'tasks/list' ? withoutOthers(raw, isFree) : raw
+    },
+  }
+}
+
+function withoutOthers(raw: JsonObject, isFree: (taskId: string) => boolean): JsonObject {
+  const { result } = raw
+  if (!isObject(result) || !Array.isArray(result.tasks)) return raw
+  const tasks = result.tasks.filter((task) => isObject(task) && isFree(String(task.taskId)))
+  return { ...raw, result: { ...result, tasks } }
+}
