@@ -58,7 +58,9 @@ if (files.some((file) => !UNIT.includes(roomOf(file))) && isStale()) build()
 const alone = files.filter((file) => ALONE.includes(roomOf(file)))
 const unshared = files.filter((file) => UNSHARED.includes(roomOf(file)) && !alone.includes(file))
 const shared = files.filter((file) => !UNSHARED.includes(roomOf(file)))
-const results = [await run([...unshared, ...dealt(shared)], availableParallelism()), await run(alone, 1)]
+// One more than the cores, as tests also wait for servers and time-outs.
+const atOnce = availableParallelism() + 1
+const results = [await run([...unshared, ...dealt(shared)], atOnce), await run(alone, 1)]
 report(results.flatMap((result) => result.outcomes))
 const skipped = results.some((result) => result.outcomes.some((outcome) => outcome.skipped !== undefined))
 if (skipped && strict) console.error('With CI=true every test has to run.')
