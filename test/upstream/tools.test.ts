@@ -78,15 +78,27 @@ test('a batch shows and calls no hidden tool, and renamed ones by their new name
   const headers = { 'content-type': 'application/json', accept: ACCEPT, ...client.headers }
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(batch) })
   const answers: Loose[] = ((await response.json()) as Loose[]).sort((one, other) => one.id - other.id)
+  // The server declares none, which clients do not take.
+  const inputSchema = { type: 'object' }
   assert.deepEqual(
     answers.map(({ error, result }) => error?.message ?? result.content ?? result.tools),
-    ['called a', 'Unknown tool: secret', 'called b', [{ name: 'a' }, { name: 'bee' }]],
+    [
+      'called a',
+      'Unknown tool: secret',
+      'called b',
+      [
+        { name: 'a', inputSchema },
+        { name: 'bee', inputSchema },
+      ],
+    ],
   )
   assert.deepEqual(server.called, ['a', 'b'])
 })
 
 test('what a batch lists is read, and all of its answers arrive', TIMEOUT, async (t) => {
-  const server = await batching(t, [{ name: 'a', description: 'Says\u200b hi' }])
+  const server = await batching(t, [
+    { name: 'a', description: 'Says\u200b hi', inputSchema: { type: 'object' } },
+  ])
   const { url } = await proxied(t, [{ type: 'streamable-http', url: server.url }])
   const client = await open(url, {}, {}, '2025-03-26')
   const list = { jsonrpc: '2.0', method: 'tools/list' }
@@ -113,7 +125,7 @@ test('what a batch lists is read, and all of its answers arrive', TIMEOUT, async
       batch.map(({ id }) => id),
     )
     const { tools } = answers.find(({ result }) => result.tools).result
-    assert.deepEqual(tools, [{ name: 'a', description: 'Says hi' }])
+    assert.deepEqual(tools, [{ name: 'a', description: 'Says hi', inputSchema: { type: 'object' } }])
     assert.ok(answers.some(({ result }) => result.content === 'called a'))
   }
   const alone = await fetch(url, { method: 'POST', headers, body: JSON.stringify([{ ...list, id: 7 }]) })
