@@ -145,7 +145,7 @@ export function repairedList(kind: string, result: JsonObject, onFault: OnFault)
   const repair = ENTRIES[kind]!
   const given = result[kind]
   // A client has to see that there is no list.
-  if (!Array.isArray(given) && Object.keys(given ?? {}).length) return result
+  if (given === undefined || (!Array.isArray(given) && Object.keys(given ?? {}).length)) return result
   const entries = Array.isArray(given) ? given : []
   const meant = withEach(entries, (entry) => {
     const shown = isObject(entry) ? repair(entry) : 'it is no object'
