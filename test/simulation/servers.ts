@@ -196,7 +196,9 @@ export class Server {
   private take(client: Client, message: Json): void {
     if (client.gone) return
     const { id, method, params = {} } = message
-    this.options.note(`takes ${method ?? 'the answer to'} ${id ?? ''} ${params.arguments?.mark ?? ''}`)
+    // The gateway counts its own ids over all histories of the process.
+    const shown = typeof id === 'number' && id >= 1_000_000_000 ? 'own' : (id ?? '')
+    this.options.note(`takes ${method ?? 'the answer to'} ${shown} ${params.arguments?.mark ?? ''}`)
     if (method === undefined) {
       client.asked.get(String(id))?.(message)
       client.asked.delete(String(id))
