@@ -467,11 +467,11 @@ describe('an MCP server', () => {
       const { origin, requests } = await upstream(t)
       assert.equal(
         await listed(t, { type, url: 'http://169.254.169.254/mcp' }),
-        refusal('169.254.169.254', WHAT.metadata),
+        `The server m: ${refusal('169.254.169.254', WHAT.metadata)}`,
       )
       const tenants = [{ name: 'green', prefix: '/green' }]
       const message = await listed(t, { type, url: `${origin}/mcp` }, { tenants }, { tenant: 'green' })
-      assert.equal(message, refusal(origin, WHAT.loopback))
+      assert.equal(message, `The server m: ${refusal(origin, WHAT.loopback)}`)
       assert.equal(requests, 0)
     }
   })
