@@ -35,7 +35,9 @@ export class Buckets {
   wait(key: string): number {
     const { interval, burst } = this.flow
     const now = this.now()
-    return Math.max(0, this.fullAt(key, now) + interval - now - interval * burst)
+    const wait = this.fullAt(key, now) - now - interval * (burst - 1)
+    // Sums of fractions are not exact: the last of a burst must not be refused for a millionth of a second.
+    return wait < 0.001 ? 0 : wait
   }
 
   /** Counts one more. */

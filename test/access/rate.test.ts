@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { Buckets } from '../../src/access/buckets.ts'
 import { FailedLogins } from '../../src/access/failed-logins.ts'
 import { Rates } from '../../src/access/rate.ts'
 import { clientAddressReader, networkMatcher } from '../../src/access/trusted-proxies.ts'
@@ -145,6 +147,23 @@ test('a rule that stays goes on counting after a reload, one that changes begins
   assert.deepEqual(at(1).take(subject, [undefined]), [undefined])
   assert.deepEqual(at(1).take(subject, [undefined]), [{ per: 'caller', retryAfter: 3600 }])
   assert.deepEqual(at(2).take(subject, [undefined]), [undefined])
+})
+
+test('a whole burst passes at any time of the clock', () => {
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0, max: 1e9, noNaN: true }),
+      fc.integer({ min: 1, max: 20 }),
+      (now, burst) => {
+        const buckets = new Buckets({ interval: 60_000 / 7, burst }, () => now)
+        for (let i = 0; i < burst; i++) {
+          assert.equal(buckets.wait('a'), 0)
+          buckets.add('a')
+        }
+        assert.ok(buckets.wait('a') > 1)
+      },
+    ),
+  )
 })
 
 test('of more than 50,000 addresses those that were not seen for the longest time begin anew', () => {
