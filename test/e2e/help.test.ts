@@ -36,3 +36,10 @@ test('the version, and what is meant by a misspelt command', () => {
   assert.equal(status, 2)
   assert.match(plantgw('help', 'validate').stdout, /^Usage: plantgw validate /)
 })
+
+test('completion prints a script for each shell', () => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { status, stdout } = plantgw('completion', shell)
+    assert.deepEqual([status, stdout.includes('plantgw complete')], [0, true], stdout)
+  }
+})
