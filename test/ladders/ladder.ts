@@ -269,7 +269,11 @@ export class Faulty {
         `/proc/${this.running.child.pid}/task/${this.running.child.pid}/children`,
         'utf8',
       )
-      for (const pid of text.split(' ').filter(Boolean)) this.#children.add(Number(pid))
+      for (const pid of text.split(' ').filter(Boolean)) {
+        // The shell that guards the groups of children ends a moment after the process.
+        if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('/bin/sh'))
+          this.#children.add(Number(pid))
+      }
     } catch {
       // It is gone, or this is not Linux.
     }
