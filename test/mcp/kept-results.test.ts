@@ -315,6 +315,7 @@ test(
 
 test('what is kept is bounded, in number, in memory and in time', () => {
   const owner = (caller: string) => ({ prefix: '/p', caller, sharer: caller })
+  // Results that earlier tests have read may still be there, and give way.
   const used = memory.used
   const kept = new KeptResults()
   const handles = Array.from(
@@ -344,11 +345,11 @@ test('what is kept is bounded, in number, in memory and in time', () => {
   hold.free()
   memory.limit = limit
   kept.close()
-  assert.equal(memory.used, used)
+  assert.ok(memory.used <= used, `${memory.used} of ${used}`)
   const brief = new KeptResults(0)
   assert.equal(brief.find(brief.keep({ text: 'a', isJson: false }, owner('a'))!, owner('a')), undefined)
   brief.close()
-  assert.equal(memory.used, used)
+  assert.ok(memory.used <= used, `${memory.used} of ${used}`)
 })
 
 test('a result that is too large to be kept leaves the others, and one in place of the last ends in time', (t) => {
@@ -368,7 +369,7 @@ test('a result that is too large to be kept leaves the others, and one in place 
   const timers = t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER)
   t.mock.timers.tick(1_000)
   timers.mock.restore()
-  assert.equal(memory.used, used)
+  assert.ok(memory.used <= used, `${memory.used} of ${used}`)
 })
 
 test('any part of any text is read', async () => {
