@@ -2,20 +2,20 @@ import { isObject, type Json, stringify } from '../json/index.ts'
 import { masked } from '../json/masked.ts'
 import { isSecretName, shorten, wellFormed, withoutHidden } from '../text/index.ts'
 
-/** What a person is to approve. */
+/** The call that a person is asked to approve. */
 export interface Question {
-  /** Of the router. */
+  /** Name of the router. */
   server: string
   tool: string
   title: string | undefined
-  /** Of the call. */
+  /** Arguments of the call. */
   given: Json | undefined
 }
 
-/** Arguments that are shown, and characters of each and of a name. */
+/** At most so many arguments are shown, with so many characters of each value and of each name. */
 const MAX_ARGUMENTS = 40
 const MAX_VALUE = 400
-/** Of them, those of the end. */
+/** Characters shown from the end of a long value. */
 const END = 100
 const MAX_NAME = 100
 
@@ -24,8 +24,8 @@ const INTRODUCTION =
   'What is indented below was written by the model and the server.'
 
 /**
- * The question, in plain text that is also Markdown. What others have written stands as JSON on indented lines: none of it
- * can end its line, its quotation or the block, or be taken for markup.
+ * The question as plain text that is also valid Markdown. Foreign text is JSON on indented lines, so it cannot end its
+ * line, quotation or block, and is not read as markup.
  */
 export function approvalMessage({ server, tool, title, given }: Question): string {
   const values = isObject(given) ? Object.entries(masked(given) as object) : []
@@ -43,7 +43,7 @@ export function approvalMessage({ server, tool, title, given }: Question): strin
   return `${INTRODUCTION}\n\n${lines.map((line) => `    ${line}`).join('\n')}${rest}${none}`
 }
 
-/** A secret is not shown, and said to be there; of a long value both ends are. */
+/** Text of one argument: secrets are replaced by a note, long values show both ends. */
 function argumentText(name: string, value: Json): string {
   if (isSecretName(name)) return '(a value that is not shown, as its name is that of a secret)'
   const text = shown(value)
@@ -52,7 +52,7 @@ function argumentText(name: string, value: Json): string {
   return `${wellFormed(start)} … (${text.length} characters in all) … ${wellFormed(end)}`
 }
 
-/** JSON on one line, without hidden characters and what HTML or Markdown could take for its own. */
+/** JSON on one line, without hidden characters or HTML and Markdown delimiters. */
 function shown(value: Json): string {
   return withoutHidden(stringify(value)).replace(
     /[<>&`]/g,

@@ -7,31 +7,30 @@ import { type ListSource, listedTool } from './listed-tools.ts'
 import { INVALID_PARAMS, isSessionRevision, METHOD_NOT_FOUND, type RpcError } from './protocol.ts'
 import type { Reply } from './stream.ts'
 
-/** Has a person approve the calls of tools that may destroy something, through the client that makes them. */
+/** Asks a person, through the calling client, to approve calls of tools that may be destructive. */
 
 /**
- * What came of asking. `asked`: the client of 2026-07-28 was given the question, and calls again with the answer.
- * `unavailable`: the client cannot ask anybody.
+ * Result of the question. `asked`: a 2026-07-28 client got the question and will repeat the call with the answer.
+ * `unavailable`: the client cannot ask.
  */
 export type ApprovalOutcome = 'asked' | 'accepted' | 'declined' | 'cancelled' | 'timeout' | 'unavailable'
 export type Unapproved = Exclude<ApprovalOutcome, 'asked' | 'accepted'>
 
 const CALL = 'tools/call'
-/** The request that asks a person, and the capability of clients that can. */
+/** The request that asks a person, and the client capability that it requires. */
 export const ELICIT = 'elicitation/create'
 export const ELICITATION = ['elicitation', 'form'] as const
 
-/** Whether a request is looked at before it goes on. Costs nothing where the route wants no approval. */
+/** Whether the route requires approval and the request is a tool call. */
 export function mayNeedApproval({ exchange, request }: Call): boolean {
   return exchange.approval !== undefined && request.method === CALL
 }
 
-/** What a person is asked about. */
 export interface ToolToApprove {
   title: string | undefined
 }
 
-/** The tool for which a person is to be asked; `free`: nobody is; undefined: the call has been answered. */
+/** The tool that needs approval; `free`: it needs none; undefined: the call has been answered. */
 export async function toolToApprove(
   call: Call,
   source: ListSource,
@@ -41,7 +40,7 @@ export async function toolToApprove(
     call.error(error)
     return undefined
   }
-  // A lenient server could take it for the method that is looked at.
+  // A lenient server could treat a similar spelling as `tools/call`, so only the exact method passes.
   if (method !== CALL) return refused({ code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
   const { name } = params
   if (typeof name !== 'string')
@@ -53,12 +52,14 @@ export async function toolToApprove(
     return undefined
   }
   const { tool } = listed
-  // Of what is in no list nobody knows what it does.
+  // The hints of an unlisted tool are unknown, so its call is refused.
   if (!tool) return refused({ code: INVALID_PARAMS, message: `Unknown tool: ${shorten(name, 80)}` })
   return isDestructive(tool) ? { title: titleOf(tool) } : 'free'
 }
 
-/** By the defaults of MCP (ToolAnnotations) it may be, unless `readOnlyHint` is true or `destructiveHint` is false. */
+/**
+ * By the defaults of MCP (ToolAnnotations), destructive unless `readOnlyHint` is true or `destructiveHint` is false.
+ */
 function isDestructive({ annotations }: JsonObject): boolean {
   const hints = isObject(annotations) ? annotations : {}
   return hints.readOnlyHint !== true && hints.destructiveHint !== false
@@ -69,7 +70,7 @@ function titleOf({ title, annotations }: JsonObject): string | undefined {
   return [title, hints.title].find((one) => typeof one === 'string') as string | undefined
 }
 
-/** The parameters of the request that asks for a call. A form without fields: to accept it is to approve. */
+/** Parameters of the elicitation request: a form without fields, so accepting it approves the call. */
 export function questionFor({ exchange, request }: Call, { title }: ToolToApprove): JsonObject {
   const { name, arguments: given } = request.params
   const server = exchange.approval?.server ?? ''
@@ -79,7 +80,6 @@ export function questionFor({ exchange, request }: Call, { title }: ToolToApprov
   }
 }
 
-/** What an answer to the question says. */
 export function outcomeOfAnswer(result: Json | undefined): 'accepted' | 'declined' | 'cancelled' {
   const action = isObject(result) ? result.action : undefined
   if (action === 'accept') return 'accepted'
@@ -92,11 +92,11 @@ const REASONS: Readonly<Record<Exclude<Unapproved, 'unavailable'>, string>> = {
   timeout: 'nobody answered in time. Ask the user before you repeat the call',
 }
 
-/** Why a client cannot ask anybody, and what to do. */
+/** Reason, and remedy, when the client cannot ask a person. */
 export const CANNOT_ASK =
   'the client cannot ask anybody: use one that declares the capability `elicitation` (form), in revision 2025-06-18 or later'
 
-/** Answers a call that nobody approved by a result that the model can read. */
+/** Answers an unapproved call with a result that the model can read. */
 export function refuseUnapproved(call: Call, outcome: Unapproved, why?: string): void {
   const reason = why ?? (outcome === 'unavailable' ? CANNOT_ASK : REASONS[outcome])
   const text = messageFor(call, reason)
@@ -115,12 +115,12 @@ export function messageFor({ request }: Call, reason: string): string {
   return `The call was not sent: a person has to approve calls of the tool ${name}, and ${reason}.`
 }
 
-/** Where requests of the gateway's own are accounted for: only the log hears of them. */
+/** Accounting for the gateway's own requests: they are logged, but not counted or audited. */
 export function silent({ tenant, prefix, log }: Accounting): Accounting {
   return { tenant, prefix, log }
 }
 
-/** Takes the answer to a request of the gateway's own. */
+/** Collects the answer to one of the gateway's own requests. */
 export class OwnReply implements Reply {
   readonly response: Promise<JsonObject | Fault>
   private resolve!: (response: JsonObject | Fault) => void

@@ -8,24 +8,27 @@ import type { Message, Request } from './protocol.ts'
 import type { Messages } from './receive.ts'
 import type { Session } from './session.ts'
 
-/** What stands behind a prefix. A reload that changes it makes another one. */
+/** The service behind a prefix. A reload that changes it creates a new one. */
 export interface Backend {
-  /** Every caller sees the same tools, but for what rules hide, and they never change. */
+  /** Every caller sees the same tools, apart from those hidden by rules, and the list never changes. */
   readonly listsAlike?: boolean
-  /** Tells requests apart whose callers may see different tools, beside who calls; absent: nothing does. */
+  /**
+   * Key of callers that may see different tools, in addition to the caller's identity; absent: only the identity
+   * matters.
+   */
   viewerOf?(exchange: Exchange): string | undefined
-  /** Makes what serves a new session; its `initialize` follows. */
+  /** Creates the backend side of a new session, before `initialize` is passed to it. */
   open(session: Session, exchange: Exchange): BackendSession | Fault
-  /** Goes on with a session that another replica opened; undefined: only that replica can serve it. */
+  /** Resumes a session opened by another replica; undefined: only that replica can serve it. */
   resume(session: Session, exchange: Exchange, ticket: Ticket): BackendSession | undefined
   /**
-   * Goes on with a session of the backend that was served before the reload, of which nothing more is asked than what it
-   * has under way; undefined: the client has to initialize again.
+   * Takes over a session that the previous version of the prefix served, which only finishes its calls; undefined: the
+   * client must initialize again.
    */
   adopt(session: Session, exchange: Exchange): Adopted | Promise<Adopted>
   /**
-   * What answers a request that stands alone (2026-07-28), or its whole answer, for which the backend has accounted.
-   * @param text of the request as it came
+   * The server for a stateless request (2026-07-28), or a complete answer that the backend has already logged.
+   * @param text of the request as received
    */
   alone(exchange: Exchange, request: Request, text: string, endpoint: Endpoint): Alone | Promise<Alone>
 }
@@ -33,58 +36,57 @@ export interface Backend {
 export type Adopted = BackendSession | Fault | undefined
 export type Alone = StatelessServer | HttpResponse | Fault
 
-/** A backend's side of one client's session. */
+/** The backend side of a client's session. */
 export interface BackendSession {
   readonly backend: Backend
-  /** Whether two requests under way need different ids, as answers come with the client's own. */
+  /** Whether concurrent requests must have different ids, because the client's ids are passed on. */
   readonly needsUniqueIds: boolean
-  /** Milliseconds of silence after which a call times out; undefined: the backend sees to it. */
+  /** Milliseconds without a message after which a call times out; undefined: the backend handles timeouts. */
   readonly timeout: number | undefined
-  /** Passes whole HTTP requests of clients on, in place of their messages. */
+  /** Relays whole HTTP requests instead of single messages. */
   readonly passThrough?: PassThrough | undefined
   /** Answers `initialize`, and sets the session's revision. */
   initialize(session: Session, request: Request, text: string, exchange: Exchange): Opened | Promise<Opened>
-  /** Takes a request, which it answers through the call; a rejection becomes an internal error. */
+  /** Handles a request and answers through the call; a rejection becomes an internal error. */
   request(call: Call): Promise<unknown> | undefined
   /** Takes a notification or response of the client. */
   notify(message: Message, text: string): void
-  /** Hears that a call of this backend session is over. */
+  /** Called when a call of this backend session has ended. */
   onSettled?(): void
-  /** Whether a caller may use the session that has it; absent: whoever is known by the session's caller. */
+  /** Whether a caller may use the session; absent: any caller whose identity matches the session's. */
   admits?(exchange: Exchange): boolean
-  /** What other replicas need to go on with the session; undefined: only this process can. */
+  /** Data with which other replicas can resume the session; undefined: only this process can. */
   ticket(): ({ kind: Ticket['kind'] } & Partial<Ticket>) | undefined
-  /** Whether it is in use beyond the calls of its client. */
+  /** Whether it is in use apart from the client's calls. */
   busy(): boolean
   /**
-   * Ends when nothing is under way, and resolves then; absent: it has nothing but calls.
-   * @param limit milliseconds after which it ends anyway. Default 30,000
+   * Closes once it is idle, then resolves; absent: it has nothing to wait for except calls.
+   * @param limit milliseconds after which it closes anyway. Default 30,000
    */
   drain?(limit?: number): Promise<void>
-  /** Ends requests under way that the session does not know as calls with a fault. */
+  /** Ends with a fault all running requests that the session does not track as calls. */
   cut?(fault: Fault): void
-  /** Ends at once. @param forGood whether the client ended the session, rather than this process */
+  /**
+   * Closes at once. @param forGood true if the client ended the session, false if only this process stops serving it
+   */
   close(forGood: boolean): void
 }
 
-/** The answer to `initialize`; the session is kept when `ok`. */
+/** The answer to `initialize`; the session is kept if `ok`. */
 export interface Opened {
   ok: boolean
   /** The JSON-RPC response. */
   text: string
-  /** Of HTTP; default 200. */
+  /** HTTP status. Default 200. */
   status?: number
   headers?: Record<string, string>
-  /** What serves the session from now on; absent: what answered. */
+  /** The backend session that serves from now on; absent: the one that answered. */
   served?: BackendSession
 }
 
-/**
- * The fast path to a server that speaks the client's own revision over the client's own transport: bytes go through as
- * they are, which costs a fifth of reading and writing messages.
- */
+/** Relays bytes unchanged between a client and a server of the same revision and transport. */
 export interface PassThrough {
-  /** @param call accounts for the requests, where there are any; it is recorded by whoever passes them */
+  /** @param call logs the requests in `messages`, if there are any; the implementation records it */
   post(
     exchange: Exchange,
     messages: Messages,
@@ -93,21 +95,21 @@ export interface PassThrough {
   get(exchange: Exchange): Promise<HttpResponse>
 }
 
-/** Answers requests that stand alone (2026-07-28). */
+/** Answers stateless requests (2026-07-28). */
 export interface StatelessServer {
-  /** The revisions that it serves, for the error that refuses another one. */
+  /** The supported revisions, listed in the error for unsupported ones. */
   versions(): readonly string[] | Promise<readonly string[]>
-  /** The arguments of a tool that clients mirror into `Mcp-Param-*` headers. */
+  /** Arguments of a tool that clients mirror into `Mcp-Param-*` headers. */
   paramHeaders(tool: string, call: Call): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
-  /** Takes a request, which it answers through the call; a rejection becomes an internal error. */
+  /** Handles a request and answers through the call; a rejection becomes an internal error. */
   request(call: Call): Promise<unknown> | undefined
 }
 
-/** A prefix, what stands behind it, and who is calling. */
+/** A prefix, its backend, and the caller of the current request. */
 export interface Endpoint {
   prefix: string
   hub: Hub
-  /** Known where there is authentication; sessions are bound to it. */
+  /** Identity, if the route authenticates callers; sessions are bound to it. */
   caller: string | undefined
   backend: Backend
   account: Accounting
@@ -117,6 +119,6 @@ export interface Endpoint {
 export interface ParamHeader {
   /** Keys from the arguments object to the value. */
   path: readonly string[]
-  /** The header's name in lower case, `mcp-param-…`. */
+  /** Header name in lower case, `mcp-param-…`. */
   header: string
 }

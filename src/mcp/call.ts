@@ -26,61 +26,65 @@ export interface Accounting {
   readonly tenant: string
   readonly prefix: string
   readonly log: Logger
-  /** Receives every request that is over. */
+  /** Called with every finished request. */
   readonly onCall?: ((record: CallRecord) => void) | undefined
-  /** Receives every session that is over. */
+  /** Called with every finished session. */
   readonly onSession?: ((record: SessionRecord) => void) | undefined
-  /** Is told of every call that nobody has approved or refused in time, after it was answered with the question. */
+  /** Called when an approval request times out after the call was answered with the question. */
   readonly onUnanswered?: ((of: Pick<Accounting, 'tenant' | 'prefix'>) => void) | undefined
-  /** Writes the audit log; absent: there is none. */
+  /** Audit log, if configured. */
   readonly witness?: Witness | undefined
-  /** Records traces; absent: none are. */
+  /** Trace recorder, if configured. */
   readonly tracer?: Tracer | undefined
 }
 
-/** Is told what clients did. */
+/** Records client activity in the audit log. */
 export interface Witness {
   call(call: Accounted, end: CallEnd, ms: number): void
-  /** A person is asked to approve a call; what is returned tells that nobody answered. It keeps nothing of the request. */
+  /**
+   * A person is asked to approve a call; call the result if the answer times out. Keeps no reference to the request.
+   */
   asked(call: Accounted): () => void
-  /** A client has a session; what is returned tells that it ended. */
+  /** A client opened a session; call the result when it ends. */
   session(id: string, account: Accounting, exchange: Exchange): () => void
 }
 
-/** How a call ended. */
 export interface CallEnd extends Ended {
   /** Why the call has no result: a kind or a sentence, for the log. */
   failure?: string | undefined
-  /** More for the author of a tool, for the log; never a value. */
+  /** Details for the author of the tool, logged only; never contains values. */
   detail?: string | undefined
   /** HTTP status of the upstream. */
   upstreamStatus?: number | undefined
-  /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
+  /** Tool name, only for the gateway's own tools: arbitrary names would create unlimited metrics. */
   tool?: string | undefined
-  /** Pages of the upstream's list that the result is made of, where there are several. */
+  /** Number of upstream pages combined in the result, if more than one. */
   pages?: number | undefined
-  /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
+  /** Characters removed from the upstream's answer by shaping or truncation. */
   savedChars?: number | undefined
-  /** Why it was refused: no rule of `authorize` allows it, one that does wants scopes, or nobody approved it. */
+  /**
+   * Reason for refusal: no `authorize` rule allows the call, a matching rule requires more scopes, or the call was not
+   * approved.
+   */
   denied?: 'rule' | 'scope' | 'approval'
 }
 
-/** Characters of a name that are logged: clients choose it. */
+/** Clients choose names, so only this many characters are logged. */
 const MAX_NAME = 200
 const OK: CallEnd = { outcome: 'ok' }
 
-/** How a call ended that has no answer. */
+/** How a call that got a fault instead of an answer ended. */
 export function endOfFault(fault: Fault): CallEnd {
   return { outcome: outcomeOf(fault), failure: fault.message, code: INTERNAL_ERROR }
 }
 
 /**
- * Counts and logs a request that is over: the one place for every backend. Tools are logged at `info`, other methods at
- * `debug`, calls without a result at `warn`, except those that the client cancelled.
+ * Logs and counts finished requests for all backends. Tool calls are logged at `info`, other methods at `debug`,
+ * failures at `warn`, except cancellations.
  */
 export class Accounted {
   private readonly started = performance.now()
-  /** What came of asking a person for approval; undefined: nobody was to be asked. */
+  /** Result of asking for approval; undefined: not required. */
   approval: ApprovalOutcome | undefined
   readonly request: Request
 
@@ -89,7 +93,7 @@ export class Accounted {
     readonly exchange: Exchange,
     readonly revision: Revision,
     readonly account: Accounting,
-    /** The session it is part of. */
+    /** Id of the session the request belongs to. */
     readonly sessionId?: string,
   ) {
     const { tracer } = account
@@ -98,7 +102,7 @@ export class Accounted {
       : request
   }
 
-  /** @param status of the HTTP response that refuses it, where one does */
+  /** @param status of the HTTP response, if the request was refused with one */
   record(end: CallEnd, status?: number): void {
     const { tenant, prefix, log, onCall, witness } = this.account
     const { method, params, span } = this.request
@@ -110,7 +114,6 @@ export class Accounted {
     if (span) endSpan(span, end, status)
     const isTool = method === 'tools/call'
     const level = levelOf(outcome, isTool)
-    // Most lines are not printed, and need not be made.
     if (!log.isLevelEnabled(level)) return
     const { outcome: _, tool: __, denied: ___, code: ____, ...why } = end
     const name = typeof params.name === 'string' ? params.name.slice(0, MAX_NAME) : undefined
@@ -118,7 +121,7 @@ export class Accounted {
     const line = {
       tenant,
       prefix,
-      // Who calls: by the name that a credential has in the configuration or says, never by the credential.
+      // The caller's name from the configuration or token claims, never the credential itself.
       ...(callerName !== undefined ? { caller: callerName } : { address }),
       ...(isTool ? { tool: name } : { method }),
       revision,
@@ -135,12 +138,11 @@ export class Accounted {
   }
 }
 
-/** One literal, as a spread took 2 µs a call. */
 function withSpan({ kind, id, method, params, raw, via }: Request, span: Span): Request {
   return { kind, id, method, params, raw, via, span }
 }
 
-/** Ends the span of a request, which says as little as the log. */
+/** Ends the span of a request, with the same facts as the log line. */
 export function endSpan(span: Span, end: CallEnd, status?: number): void {
   const code = statusCodeOf(end)
   const type = errorTypeOf(end)
@@ -154,22 +156,22 @@ export function endSpan(span: Span, end: CallEnd, status?: number): void {
 function levelOf(outcome: Outcome, isTool: boolean): 'debug' | 'info' | 'warn' {
   if (outcome === 'ok') return isTool ? 'info' : 'debug'
   if (outcome === 'cancelled') return 'info'
-  // Clients try methods that a server need not have.
+  // Clients probe for optional methods, so such errors are not warnings.
   return outcome === 'tool_error' && !isTool ? 'debug' : 'warn'
 }
 
-/** A request that a backend handles. It ends once: with an answer, a fault, or because it is cancelled. */
+/** A request handled by a backend. It ends exactly once: answered, failed or cancelled. */
 export class Call extends Accounted implements CancelSignal {
-  /** Whether the client cancelled the call, or nobody waits for it any more. */
+  /** Whether the client cancelled or no longer waits for the answer. */
   aborted = false
   over = false
-  /** Whether the answer shows only what the caller may use already. */
+  /** Whether the answer is already filtered to what the caller may use. */
   isPermitted = false
-  /** Of the tool that is called, where arguments that are refused are explained by it. */
+  /** Signature of the called tool, added to errors about its arguments. */
   signature: string | undefined
   private listeners: (() => void)[] | undefined
 
-  /** @param text of the request as the client sent it, or of its part of a batch */
+  /** @param text of the request as received, or its part of a batch */
   constructor(
     exchange: Exchange,
     request: Request,
@@ -182,12 +184,12 @@ export class Call extends Accounted implements CancelSignal {
     super(request, exchange, revision, account, sessionId)
   }
 
-  /** Sends a message before the answer, where the client takes it. */
+  /** Sends a message before the answer, if the client accepts one. */
   message(text: string): void {
     if (!this.over) this.reply.message(text)
   }
 
-  /** Sends the whole JSON-RPC response. @param status of HTTP, where nothing was sent before */
+  /** Sends a complete JSON-RPC response. @param status of HTTP, if nothing was sent before */
   answer(text: string, end: CallEnd = OK, status?: number, headers?: Record<string, string>): void {
     if (this.over) return
     this.end()
@@ -201,7 +203,7 @@ export class Call extends Accounted implements CancelSignal {
     return this.signature !== undefined && refusesArguments ? explained(text, this.signature) : text
   }
 
-  /** Answers with a result that is JSON text. */
+  /** Answers with a result given as JSON text. */
   result(json: string, end?: CallEnd): void {
     this.answer(resultText(this.request.id, json), end)
   }
@@ -215,7 +217,7 @@ export class Call extends Accounted implements CancelSignal {
     this.answer(errorText(this.request.id, error), { ...end, code: error.code }, status, headers)
   }
 
-  /** Answers that there is no answer. */
+  /** Answers with a fault. */
   fail(fault: Fault, status: number = httpStatusOf(fault)): void {
     const { message, challenge } = fault
     const text = errorText(this.request.id, { code: INTERNAL_ERROR, message })
@@ -223,7 +225,7 @@ export class Call extends Accounted implements CancelSignal {
     this.answer(text, endOfFault(fault), status, headers)
   }
 
-  /** Ends with a fault, and tells the backend that nobody waits. */
+  /** Fails the call, and aborts the backend's work. */
   give(fault: Fault): void {
     this.fail(fault)
     this.abort()
@@ -238,7 +240,7 @@ export class Call extends Accounted implements CancelSignal {
     this.record({ outcome: 'cancelled' })
   }
 
-  /** Tells the backend that nobody waits for the answer. */
+  /** Notifies the backend that the answer is no longer needed. */
   protected abort(): void {
     this.aborted = true
     const { listeners = [] } = this
@@ -246,10 +248,10 @@ export class Call extends Accounted implements CancelSignal {
     for (const listener of listeners) listener()
   }
 
-  /** The call is a subscription that the backend has acknowledged, to changes of these lists among others. */
+  /** Called when the backend acknowledges a subscription; `kinds` are the lists among its subjects. */
   subscribed(_kinds: ReadonlySet<ListKind>): void {}
 
-  /** Frees what the call has of the gateway. */
+  /** Releases the gateway's resources for the call. */
   protected end(): void {
     this.over = true
   }
@@ -265,14 +267,10 @@ export class Call extends Accounted implements CancelSignal {
   }
 }
 
-/**
- * V8 links the tables that a `Map` outgrows, be it by deletions, and one that got old keeps alive whatever came
- * after it: a fifth of a busy gateway's CPU went into collecting calls that were long over. After as many
- * deletions a map is begun anew.
- */
+/** Entries deleted before the map is rebuilt: a `Map` with a long history of deletions retains finished calls. */
 const DELETIONS = 64
 
-/** What is under way, by key: a `Map` for entries that come and go with each call. */
+/** Entries of running calls, by key: a `Map` for short-lived entries. */
 export class InFlight<K, V> {
   #map = new Map<K, V>()
   #deleted = 0
@@ -302,12 +300,12 @@ export class InFlight<K, V> {
     return true
   }
 
-  /** The keys of this moment, the oldest first. */
+  /** Current keys, oldest first. */
   keys(): K[] {
     return [...this.#map.keys()]
   }
 
-  /** The values of this moment, the oldest first. */
+  /** Current values, oldest first. */
   values(): V[] {
     return [...this.#map.values()]
   }

@@ -4,15 +4,15 @@ import type { RpcError } from './protocol.ts'
 /** `MissingRequiredClientCapabilityError`. */
 const MISSING_CAPABILITY = -32021
 
-/** Whether a client has declared a capability, by its path. */
+/** Whether a client declared a capability, given as a path. */
 export function declares(capabilities: JsonObject, [whole, part]: readonly string[]): boolean {
   const declared = capabilities[whole as string]
   if (!isObject(declared)) return false
-  // Forms are what there was before there were parts (Elicitation, Capabilities).
+  // An empty `elicitation` object means form mode (Elicitation, Capabilities).
   return part === undefined || isObject(declared[part]) || (part === 'form' && !Object.keys(declared).length)
 }
 
-/** The error for a client that cannot answer. @param path of the capability */
+/** The error for a client that lacks a capability. @param path of the capability */
 export function missingCapability(
   path: readonly string[],
   message = `The server asks for the client capability ${path.join('.')}`,

@@ -21,24 +21,24 @@ import { refuses } from './permit.ts'
 import { INVALID_PARAMS, isSessionRevision, type Message } from './protocol.ts'
 
 /**
- * Finds, describes and calls tools for clients that list only some of them. A call of `call_tool` becomes the call of the tool
- * that it names before anything judges it, so that all that holds for a direct call holds for it.
+ * Finds, describes and calls tools for clients that list only some of them. A call of `call_tool` is replaced by the
+ * call of the named tool before any check, so all checks of direct calls apply.
  */
 
-/** How a client lists tools, where not simply all of them. */
+/** How a client lists tools, if not completely. */
 export interface Listing {
   readonly mode: 'search' | 'auto'
-  /** What `auto` came to; undefined: it was not decided yet. */
+  /** Decision of `auto`; undefined: not made yet. */
   searches?: boolean
 }
 
-/** How a request has tools listed; undefined: all of them. */
+/** The listing mode of a request; undefined: all tools are listed. */
 export function listingOf({ discovery, listing }: Exchange): Listing | undefined {
   const mode = discovery && (listing ?? discovery.mode)
   return mode === undefined || mode === 'list' ? undefined : { mode }
 }
 
-/** The same message, or the call of a tool that it has another tool make; one that cannot be read stays as it is. */
+/** Replaces a `call_tool` message by the call that it contains; an unreadable one is returned unchanged. */
 export function unwrapped(message: Message): Message {
   if (!isIndirect(message)) return message
   const { params } = message
@@ -48,14 +48,14 @@ export function unwrapped(message: Message): Message {
   return { ...message, params: direct, raw: { ...message.raw, params: direct }, via: String(params.name) }
 }
 
-/** Whether a message has another tool called. */
+/** Whether a message calls a tool through `call_tool` or `call_read_tool`. */
 export function isIndirect(message: Message): message is Extract<Message, { kind: 'request' }> {
   if (message.kind !== 'request' || message.method !== 'tools/call') return false
   const { name } = message.params
   return name === CALL || name === CALL_READ
 }
 
-/** Whether `discover` is to look at a request of a client that has tools listed so. */
+/** Whether `discover` handles a request of a client with this listing. */
 export function isDiscovered({ exchange, request }: Call, listing: Listing | undefined): boolean {
   if (!listing || !exchange.discovery) return false
   const { method, params, via } = request
@@ -66,16 +66,16 @@ export function isDiscovered({ exchange, request }: Call, listing: Listing | und
   )
 }
 
-/** Answers a request that discovery concerns; whether it goes on to what serves it. */
+/** Answers a request about discovery; true: the backend must answer instead. */
 export async function discover(call: Call, listing: Listing, source: ListSource): Promise<boolean> {
   const { request, exchange } = call
   const { method, params, via } = request
   const policy = exchange.discovery as Discovery
   const isList = method === 'tools/list'
-  // The list of a client is what it was told to ask for again.
+  // A client asks for the list again after `list_changed`, so it gets a fresh one.
   const found =
     via === undefined ? await listedTools(source, isList) : await listedTool(params.name as string, source)
-  // All who have waited for the list would work in one turn.
+  // Otherwise all calls that waited for the list would be processed in one tick.
   await nextTurn()
   if (call.over) return false
   if (found instanceof Fault) {
@@ -91,7 +91,7 @@ export async function discover(call: Call, listing: Listing, source: ListSource)
   return false
 }
 
-/** Answers `tools/list`; whether what serves it answers instead. */
+/** Answers `tools/list`; true: the backend must answer instead. */
 function goesOn(call: Call, listing: Listing, { rest }: ListedTools, catalogue: Catalogue): boolean {
   const { discovery, list } = { discovery: call.exchange.discovery as Discovery, list: catalogue.list }
   if (listing.mode === 'auto') listing.searches ??= catalogue.tokens > discovery.above
@@ -109,12 +109,12 @@ function goesOn(call: Call, listing: Listing, { rest }: ListedTools, catalogue: 
   return false
 }
 
-/** Answers the call of a tool that the caller cannot make in this way; whether it goes on. */
+/** Whether the call is allowed; if not, answers it. */
 function mayCall(call: Call, via: string, catalogue: Catalogue): boolean {
   const name = call.request.params.name as string
   const tool = catalogue.get(name)
   if (!tool) {
-    // A token with more scopes could make the call.
+    // A token with more scopes might allow the call.
     const isLacking = call.exchange.permissions?.lacks('tools', name) !== undefined
     if (!(isLacking && refuses(call))) answerText(call, { text: catalogue.unknown(name), isError: true })
     return false
@@ -128,7 +128,7 @@ function mayCall(call: Call, via: string, catalogue: Catalogue): boolean {
   return true
 }
 
-/** What a discovery tool answers. */
+/** The answer of a discovery tool. */
 function answerOf(
   { request: { params } }: Call,
   catalogue: Catalogue,
@@ -152,7 +152,7 @@ function answerText(call: Call, { text, isError }: DiscoveryAnswer): void {
   )
 }
 
-/** Made once for a list and a generation of a route; what shows neither any more takes it with it. */
+/** One catalogue for each list and policy, freed with either. */
 const catalogues = new WeakMap<Discovery, WeakMap<ListedTools, Catalogue>>()
 
 function catalogueOf(list: ListedTools, policy: Discovery): Catalogue {

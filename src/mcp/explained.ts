@@ -1,6 +1,6 @@
 import { isObject, parseVerbatim, stringify } from '../json/index.ts'
 
-/** The text of a response that refuses arguments, with what the tool takes: who called it may never have seen its schema. */
+/** Adds the tool's signature to a response that refuses arguments, as the caller may not have seen the schema. */
 export function explained(text: string, signature: string): string {
   const raw = parseVerbatim(text)
   if (!isObject(raw)) return text

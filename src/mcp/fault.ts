@@ -2,17 +2,16 @@ import type { Outcome } from '../telemetry/outcome.ts'
 
 /**
  * Why a request has no response.
- *
  * - `timeout`: no answer in time.
- * - `cancelled`: the client cancelled the request or went away.
- * - `busy`: a limit is reached; the same request may work later.
- * - `refused`: the request was not sent, as it is not allowed or cannot be made.
- * - `credentials`: the upstream refused the credentials that it was sent.
+ * - `cancelled`: the client cancelled the request or disconnected.
+ * - `busy`: a limit is reached; the same request may succeed later.
+ * - `refused`: the request was not sent, because it is not allowed or cannot be built.
+ * - `credentials`: the upstream refused the credentials.
  * - `unreachable`: the upstream could not be started or connected to.
  * - `lost`: the connection, process or session ended before the answer.
- * - `status`: the upstream answered with an HTTP status that says nothing more.
- * - `invalid`: the upstream sent something that is not accepted.
- * - `internal`: a fault of the gateway's own.
+ * - `status`: the upstream answered with only an HTTP error status.
+ * - `invalid`: the upstream sent an invalid message.
+ * - `internal`: a bug of the gateway.
  */
 export type FaultKind =
   | 'timeout'
@@ -27,15 +26,15 @@ export type FaultKind =
   | 'internal'
 
 export interface FaultDetails {
-  /** HTTP status of the upstream's answer; the client gets it too where the fault is `credentials`. */
+  /** HTTP status of the upstream; the client gets the same status if the kind is `credentials`. */
   status?: number
   /** `WWW-Authenticate` of an upstream that refused the client's own credentials. */
   challenge?: string
-  /** Whether the upstream has refused the request without having done anything, so that it may be sent again. */
+  /** Whether the upstream refused the request without executing it, so that it is safe to send again. */
   isUnexecuted?: boolean
 }
 
-/** Why a request has no response. A class, so that no message of a server passes for one. */
+/** Why a request has no response. A class, so that server data cannot be mistaken for one. */
 export class Fault {
   readonly status: number | undefined
   readonly challenge: string | undefined
@@ -66,12 +65,12 @@ const OUTCOMES: Record<FaultKind, Outcome> = {
   internal: 'failed',
 }
 
-/** How a call that ended with a fault counts. */
+/** The metrics outcome of a fault. */
 export function outcomeOf({ kind }: Fault): Outcome {
   return OUTCOMES[kind]
 }
 
-/** The HTTP status of an answer that says nothing but the fault. */
+/** HTTP status of an answer that contains only the fault. */
 export function httpStatusOf({ kind, status }: Fault): number {
   if (kind === 'credentials') return status ?? 401
   return kind === 'busy' ? 503 : 200

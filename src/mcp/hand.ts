@@ -4,7 +4,7 @@ import type { BackendSession } from './backend.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 
-/** Hands a call to what answers it; what is thrown is a bug, and tells the client nothing of it. */
+/** Passes a call to its backend; exceptions are bugs, and their text is not sent to the client. */
 export function hand(call: Call, to: Pick<BackendSession, 'request'>): void {
   try {
     const handled = inOneGo(call.request.method, call.account.prefix, () => to.request(call))
@@ -14,7 +14,7 @@ export function hand(call: Call, to: Pick<BackendSession, 'request'>): void {
   }
 }
 
-/** Ends a call by a bug. */
+/** Fails a call because of a bug. */
 export function failing(call: Call): (error: unknown) => void {
   return unexpected(call.request.method, () => call.fail(new Fault('internal', 'Internal error')))
 }

@@ -17,51 +17,51 @@ import type { UnservedSpans } from './unserved.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
-/** One HTTP request as the codec needs it, or one line of standard input. */
+/** One HTTP request, or one line of standard input, as the codec sees it. */
 export interface Exchange {
-  /** Messages are lines: none has headers that mirror it, and no answer is passed on as bytes of HTTP. */
+  /** The transport is lines: no mirrored headers, and no relayed HTTP bodies. */
   readonly isLine?: true
   readonly method: string
   /** Names in lower case. */
   readonly headers: RequestHeaders
   query(): Readonly<Record<string, string>>
-  /** Sent with every answer: CORS, request id. */
+  /** Headers of every answer: CORS, request id. */
   readonly replyHeaders: ResponseHeaders
   readonly requestId: string
-  /** Where callers are known. */
+  /** Identity, if the route authenticates callers. */
   readonly caller?: string | undefined
-  /** For the log, where it is not `caller`. */
+  /** Name for the log, if different from `caller`. */
   readonly callerName?: string | undefined
-  /** All that is known of the caller. */
+  /** The caller's verified claims. */
   readonly identity?: Identity | undefined
   /** What the caller may use; absent: everything. */
   readonly permissions?: Permissions | undefined
-  /** How the route shows its tools; absent: all of them. */
+  /** Tool discovery of the route; absent: all tools are listed. */
   readonly discovery?: Discovery | undefined
-  /** How the URL wants them to be listed; absent: as the route says. */
+  /** Listing mode requested by the URL; absent: the route's. */
   readonly listing?: 'list' | 'search' | undefined
-  /** Whose calls a person has to approve; absent: nobody has to. */
+  /** Approval policy of the route; absent: no approval. */
   readonly approval?: Approval | undefined
-  /** IP address of the client, where there is one. */
+  /** IP address of the client, if known. */
   readonly address?: string | undefined
-  /** Bytes of a body that are read at the most. */
+  /** Maximum size of the body in bytes. */
   readonly maxBody: number
-  /** Whether the client has gone away before it had the whole answer. */
+  /** Whether the client disconnected before the complete answer. */
   isGone(): boolean
-  /** Ends the connection, as an answer that has begun cannot be completed. */
+  /** Closes the connection, because a started answer cannot be completed. */
   cut(): void
-  /** Runs `listener` if the client goes away before it has the whole answer; the result takes that back. */
+  /** Calls `listener` if the client disconnects before the complete answer; the result unregisters it. */
   onGone(listener: () => void): () => void
   body(): Promise<Body>
-  /** What the request holds of the gateway. */
+  /** Resources that the request holds. */
   readonly stay: Stay
-  /** Counts its messages, where the route has rates. */
+  /** Rate limiter for its messages, if the route has rates. */
   readonly meter?: Meter | undefined
-  /** For whom something may be kept until the next request where no caller is known. */
+  /** Identifies an anonymous client between its requests. */
   readonly peer: Peer
-  /** Absent where the gateway is one process. */
+  /** Absent if the gateway is one process. */
   readonly replicas?: Replicas | undefined
-  /** What is kept of results that were too long; absent: nothing is. */
+  /** Store of cut-off results; absent: disabled. */
   readonly results?: Results | undefined
   /** Absent: no traces are recorded. */
   readonly unserved?: UnservedSpans | undefined
@@ -69,7 +69,7 @@ export interface Exchange {
 
 export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' | 'no-room' }
 
-/** Node's own request and response, where there are any: they are read without building web objects. */
+/** Node's request and response, if available: reading them avoids web objects. */
 export interface NodePair {
   incoming?: IncomingMessage
   outgoing?: ServerResponse
@@ -79,13 +79,13 @@ export function nodePair({ env }: Pick<Context, 'env'>): NodePair {
   return (env as NodePair | undefined) ?? {}
 }
 
-/** The headers of a request, read without building a `Headers` object where Node has them already. */
+/** The headers of a request, from Node if available. */
 export function headersOf(c: Context): RequestHeaders {
   const { incoming } = nodePair(c)
   return incoming ? (incoming.headers as RequestHeaders) : Object.fromEntries(c.req.raw.headers)
 }
 
-/** Reads a body of at most `limit` bytes, which `hold` has room for; stops reading when there is more. */
+/** Reads a body of at most `limit` bytes, reserved from `hold`; stops reading beyond. */
 export function readBody(c: Context, limit: number, hold: Hold): Promise<Body> {
   const { incoming } = nodePair(c)
   if (incoming) return readIncoming(incoming, limit, hold)
@@ -95,7 +95,7 @@ export function readBody(c: Context, limit: number, hold: Hold): Promise<Body> {
   )
 }
 
-/** @param hold has the bytes already */
+/** @param hold already includes the bytes */
 function bodyOf(bytes: Buffer, hold: Hold): Body {
   if (!hold.add(parsedSize(bytes) - bytes.length)) return { failure: 'no-room' }
   return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
@@ -117,7 +117,7 @@ function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Pro
     incoming.on('end', () => {
       if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), hold))
     })
-    // Node tells of errors to who listens to them, and always of the end after one.
+    // Node emits `error` only to listeners, but always `close` after it.
     incoming.on('close', () => {
       if (!incoming.complete) resolve({ failure: 'aborted' })
     })
@@ -125,9 +125,9 @@ function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Pro
 }
 
 /**
- * Reads bytes to their end; undefined as soon as some do not fit.
- * @param fits whether so many bytes more fit, with which there are `size`
- * @throws where they break off
+ * Reads bytes to their end; undefined once `fits` refuses.
+ * @param fits whether `bytes` more fit, for a total of `size`
+ * @throws if the body breaks off
  */
 export async function readWhole(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -143,13 +143,13 @@ export async function readWhole(
   return Buffer.concat(chunks)
 }
 
-/** Who is refused with 503 may try again. */
+/** Clients may retry after a 503. */
 const RETRY = { 'retry-after': RETRY_AFTER }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const STREAM_TYPE = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
-  // Keeps reverse proxies from holding events back (2026-07-28, Receiving Messages).
+  // Prevents reverse proxies from buffering events (2026-07-28, Receiving Messages).
   'x-accel-buffering': 'no',
 }
 
@@ -174,12 +174,11 @@ export function rpcError(
   return json(exchange, errorText(id, error), status, headers)
 }
 
-/** Holds what the client is sent until it has it, in place of all that the request held before; false: no room. */
+/** Replaces the request's memory reservation by one for the answer; false: no memory. */
 export function carries({ stay }: Exchange, bytes: number): boolean {
   return stay.hold.replace(bytes) || bytes <= SMALL
 }
 
-/** The answer to a request beyond a limit. */
 export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | null = null): HttpResponse {
   return rpcError(exchange, 503, { code: INTERNAL_ERROR, message: limitReached(limit) }, id)
 }
@@ -193,7 +192,7 @@ export function eventStream(
   return new HttpResponse(200, { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers }, body)
 }
 
-/** The answer to a POST in the form that the client takes. */
+/** The answer to a POST in the form that the client accepts. */
 export function reply(
   exchange: Exchange,
   text: string,
@@ -203,7 +202,7 @@ export function reply(
   return form === 'json' ? json(exchange, text, 200, headers) : eventStream(exchange, event(text), headers)
 }
 
-/** The answer to a request that came to nothing. */
+/** The answer for a failed request. */
 export function faultResponse(
   exchange: Exchange,
   fault: Fault,
@@ -229,24 +228,24 @@ export function methodNotAllowed(exchange: Exchange, allow: string): HttpRespons
   return rpcError(exchange, 405, { code: INVALID_REQUEST, message }, null, { allow })
 }
 
-/** One message as a server-sent event: the only writer of them. @param id and how long to wait, where a client may come back */
+/** One message as a server-sent event. @param id and retry time, if the client may resume */
 export function event(
   text: string,
   name = 'message',
   { id, retry }: { id?: string | undefined; retry?: number | undefined } = {},
 ): string {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${retry === undefined ? '' : `retry: ${retry}\n`}`
-  // A line break would end the data.
+  // A line break would end the `data` field.
   const data = /[\r\n]/.test(text) ? text.split(/\r\n|\r|\n/).join('\ndata: ') : text
   return `${head}event: ${name}\ndata: ${data}\n\n`
 }
 
 export type AnswerForm = 'json' | 'stream'
 
-/** `Accept` as MCP clients write it (Streamable HTTP, Sending Messages); it need not be taken apart. */
+/** `Accept` as MCP clients send it (Streamable HTTP, Sending Messages). */
 const EVERY_FORM = 'application/json, text/event-stream'
 
-/** How a client takes the answer to a POST: JSON whenever it may be sent; undefined when neither is taken. */
+/** Form of the answer to a POST: JSON if accepted; undefined: neither form is. */
 export function acceptedForm(accept: string | undefined): AnswerForm | undefined {
   if (accept === undefined || accept === EVERY_FORM) return 'json'
   if (takes(accept, 'application', 'json')) return 'json'
@@ -254,12 +253,12 @@ export function acceptedForm(accept: string | undefined): AnswerForm | undefined
   return undefined
 }
 
-/** Whether a client takes answers as server-sent events. */
+/** Whether a client accepts server-sent events. */
 export function takesEvents(accept: string | undefined): boolean {
   return accept === undefined || accept === EVERY_FORM || takes(accept, 'text', 'event-stream')
 }
 
-/** Whether an `Accept` value names the media type, also by a range (RFC 9110, 12.5.1). */
+/** Whether an `Accept` value includes the media type, also by a range (RFC 9110, 12.5.1). */
 export function takes(accept: string, type: string, subtype: string): boolean {
   return accept.split(',').some((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())

@@ -15,7 +15,7 @@ import { Approvals } from './stateless-approval.ts'
 export interface Listener {
   readonly prefix: string
   readonly request: Pick<Request, 'id'>
-  /** That of the hub when the request came. */
+  /** Generation of the registry when the request came. */
   readonly generation: number
   readonly kinds: ReadonlySet<ListKind> | undefined
   /** Sends a notification. */
@@ -24,13 +24,13 @@ export interface Listener {
   finish(result: string): void
 }
 
-/** Something that must not fall silent. */
+/** An open stream or answer that needs keep-alive comments. */
 export interface Kept {
   write(comment: string): void
   close?(): void
-  /** Ends what is not a call, and so would be waited for in vain. */
+  /** Ends it at shutdown, if it would not end by itself. */
   drain?(): void
-  /** Ends the call that it is with a fault. */
+  /** Fails the call. */
   give?(fault: Fault): void
 }
 
@@ -38,48 +38,47 @@ export interface HubOptions
   extends Partial<Pick<ServerLimits, 'maxSessions' | 'maxSessionsPerPrefix' | 'maxSessionsPerCaller'>> {
   /** Milliseconds without a request or stream after which a session ends. Default one hour. */
   idleTimeout?: number
-  /** Milliseconds without use after which a session makes room for another one of its caller. Default 60,000. */
+  /** Milliseconds without use after which a session may be ended for a new one of the same caller. Default 60,000. */
   givesWay?: number
   /** Milliseconds between keep-alive comments. Default 15,000. */
   keepAlive?: number
-  /** Milliseconds that a person has to approve a call. Default 300,000. */
+  /** Milliseconds a person has to approve a call. Default 300,000. */
   answerTime?: number
   /**
-   * Makes the count of sessions, where several processes have the limits together. Those that another process opened are
-   * counted there.
-   * @param makeRoom ends a session of a share that nobody has used for a while
+   * Creates the session counter if several processes share the limits; each process counts the sessions that it opened.
+   * @param makeRoom ends an idle session of a caller
    */
   sharedQuota?: (limits: QuotaLimits, makeRoom: (prefix: string, sharer: string) => void) => Quota
 }
 
-/** Milliseconds between two looks for slow calls. */
+/** Milliseconds between checks for slow calls. */
 const BEAT = 1_000
 
-/** What outlives a reload: sessions and open streams. Closed at exit. */
+/** Sessions and open streams, which outlive reloads. Closed at exit. */
 export class Hub {
   private readonly idleTimeout: number
   private readonly givesWay: number
   private readonly maxSessions: number
   private readonly answerTime: number | undefined
-  /** Calls that stand alone and wait for a person. */
+  /** Stateless calls that wait for approval. */
   readonly approvals: Approvals
-  /** What was cut off results. */
+  /** Cut-off parts of results. */
   readonly results = new KeptResults()
   private readonly quota: Quota
-  /** Whether sessions that others opened are counted by them. */
+  /** Whether sessions opened by other processes are counted there. */
   private readonly sharesQuota: boolean
-  /** In the order of their last use. */
+  /** In order of last use. */
   private readonly sessions = new Map<string, Session>()
-  /** Those of one sharer at one prefix, in the order of their last use. */
+  /** Sessions by prefix and quota key, each in order of last use. */
   private readonly shares = new Map<string, Map<string, Session>>()
-  /** Ids of sessions that their clients ended, the newest last. */
+  /** Ids of sessions ended by their clients, oldest first. */
   private readonly ended = new Set<string>()
-  /** Each with whether it is counted. */
+  /** The value says whether the stream is counted here. */
   private readonly streams = new InFlight<Kept, boolean>()
   private readonly listeners = new Set<Listener>()
   private readonly timers: readonly NodeJS.Timeout[]
   private draining = false
-  /** How often subscriptions were ended because what they subscribe to was replaced. */
+  /** How often subscriptions ended because their backend was replaced. */
   generation = 0
 
   constructor(options: HubOptions = {}) {
@@ -103,12 +102,12 @@ export class Hub {
     this.quota =
       sharedQuota?.(limits, (prefix, sharer) => this.makeRoom(shareOf({ prefix, sharer }))) ??
       new Quota(limits)
-    // A timer for each call would cost each call.
+    // Two timers for all calls, as one for each call would be expensive.
     this.timers = [setInterval(() => this.tick(), keepAlive), setInterval(() => this.beat(), BEAT)]
     for (const timer of this.timers) timer.unref()
   }
 
-  /** Opens a session, or gives the limit that is reached. */
+  /** Opens a session, or returns the exceeded limit. */
   openSession(
     facts: Omit<SessionFacts, 'id'>,
     account: Accounting,
@@ -121,7 +120,7 @@ export class Hub {
     return limit instanceof Promise ? limit.then(taken) : taken(limit)
   }
 
-  /** Takes up a session that another replica opened; undefined when its client has ended it here, or there is no room. */
+  /** Resumes a session opened by another replica; undefined if its client ended it here, or a limit is reached. */
   takeUp(facts: SessionFacts, account: Accounting): Session | undefined {
     if (this.ended.has(facts.id)) return undefined
     if (this.sharesQuota) return this.add(facts, account)
@@ -140,7 +139,7 @@ export class Hub {
 
   /**
    * @param forGood whether the client ended it
-   * @param remember whether its id may not be taken up again
+   * @param remember whether the id must not be resumed
    */
   endSession(session: Session, forGood = false, remember = false): void {
     if (remember) this.forbid(session.id)
@@ -152,15 +151,15 @@ export class Hub {
     session.close(forGood)
   }
 
-  /** Keeps a session that its client has ended elsewhere from being taken up here. */
+  /** Prevents a session that its client ended elsewhere from being resumed here. */
   forbid(id: string): void {
     this.ended.add(id)
     if (this.ended.size > this.maxSessions) this.ended.delete(this.ended.values().next().value as string)
   }
 
   /**
-   * Keeps a stream, or the answer to a POST, alive with comments until `drop`; streams are closed at the end.
-   * @param isCounted false where another process of this gateway counts it
+   * Keeps a stream, or the answer to a POST, alive with comments until `drop`; streams are closed at exit.
+   * @param isCounted false if another process of this gateway counts it
    */
   keep(stream: Kept, isCounted = true): void {
     this.streams.set(stream, isCounted)
@@ -172,8 +171,8 @@ export class Hub {
 
   listen(listener: Listener): void {
     this.listeners.add(listener)
-    // A client that was told of the end subscribes again at once, where its connection is still there. Of one that was
-    // not open yet, what it subscribes to may be gone.
+    // A client that is still connected subscribes again at once. If the subscription was not registered yet, its
+    // backend may have been replaced.
     if (this.draining || listener.generation !== this.generation) this.endListener(listener)
   }
 
@@ -181,12 +180,12 @@ export class Hub {
     this.listeners.delete(listener)
   }
 
-  /** The prefixes that have clients to be told of changes. */
+  /** Prefixes with clients that may need `list_changed`. */
   heard(): ReadonlySet<string> {
     return new Set([...this.sessions.values(), ...this.listeners].map(({ prefix }) => prefix))
   }
 
-  /** Tells every client of a prefix that a list changed. */
+  /** Notifies every client of a prefix that a list changed. */
   listChanged(prefix: string, kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`
     const plain = notificationText(method)
@@ -196,26 +195,26 @@ export class Hub {
         listener.message(notificationText(method, { _meta: { [SUBSCRIPTION_ID]: listener.request.id } }))
   }
 
-  /** Ends every subscription of a prefix; its client subscribes again. */
+  /** Ends every subscription of a prefix; clients subscribe again. */
   endListeners(prefix: string): void {
     this.generation++
     for (const listener of [...this.listeners]) if (listener.prefix === prefix) this.endListener(listener)
   }
 
-  /** Ends every subscription of a prefix that is served no more, and each session when its calls have ended. */
+  /** Ends all subscriptions of a removed prefix at once, and its sessions when their calls have ended. */
   endPrefix(prefix: string): void {
     this.endListeners(prefix)
     for (const session of [...this.sessions.values()]) {
       if (session.prefix !== prefix) continue
       const { served } = session
-      // Where the prefix is served again meanwhile, the session goes on there.
+      // If the prefix is served again in the meantime, the session continues there.
       const end = () => session.served === served && this.endSession(session)
       if (session.isBusy()) session.drain().finally(end).catch(unexpected('the end of a session'))
       else this.endSession(session)
     }
   }
 
-  /** What several processes of the gateway know of, one of them counts. */
+  /** Sessions and streams counted by this process. */
   counts(): { sessions: number; streams: number } {
     const byPrefix = [...this.sessionsByPrefix().values()]
     return {
@@ -231,7 +230,7 @@ export class Hub {
     return counts
   }
 
-  /** Closes subscriptions, and the streams of sessions without calls; clients may open them anew. */
+  /** Closes subscriptions, and the streams of idle sessions; clients may open them again. */
   endStreams(): void {
     for (const listener of [...this.listeners]) this.endListener(listener)
     for (const stream of this.streams.keys()) stream.drain?.()
@@ -240,7 +239,7 @@ export class Hub {
   }
 
   /**
-   * Closes subscriptions at once, also later ones, and the streams of each session when its calls have ended.
+   * Closes current and later subscriptions at once, and a session's streams when its calls have ended.
    * @param limit milliseconds after which sessions with proxied servers end with their calls. Default 30,000
    */
   async drain(limit?: number): Promise<void> {
@@ -253,7 +252,7 @@ export class Hub {
     await Promise.all(ends)
   }
 
-  /** Ends every call under way with a fault. */
+  /** Ends every running call with a fault. */
   cut(fault: Fault): void {
     for (const { calls, served, former } of this.sessions.values()) {
       for (const call of calls.values()) call.give(fault)
@@ -272,7 +271,7 @@ export class Hub {
     for (const stream of this.streams.keys()) stream.close?.()
   }
 
-  /** One that a worker has taken up from another is counted there. */
+  /** Sessions resumed from another worker are counted there. */
   private isCounted({ owner }: Session): boolean {
     return !this.sharesQuota || owner === undefined
   }
@@ -282,7 +281,7 @@ export class Hub {
       if (calls.size) for (const call of calls.values()) call.beat()
   }
 
-  /** Keeps connections alive, and ends sessions that nobody uses. */
+  /** Sends keep-alive comments, and ends idle sessions. */
   private tick(): void {
     const comment = ': keep-alive\n\n'
     for (const stream of this.streams.keys()) stream.write(comment)
@@ -298,7 +297,7 @@ export class Hub {
 
   private touch(session: Session): void {
     const now = performance.now()
-    // To the second is order enough, and spares a busy session the move.
+    // Sessions stay in order of last use to the second, so a busy session is rarely moved.
     if (now - session.lastUsed < 1000) return
     session.lastUsed = now
     for (const order of [this.sessions, this.shares.get(shareOf(session))]) {
@@ -315,7 +314,7 @@ export class Hub {
     return session
   }
 
-  /** Ends the session of a share that nobody has used for the longest time; what is in use is never ended. */
+  /** Ends the session that was idle for the longest time; sessions in use are kept. */
   private makeRoom(share: string): void {
     for (const session of this.shares.get(share)?.values() ?? []) {
       if (session.lastUsed > performance.now() - this.givesWay) return

@@ -6,22 +6,22 @@ import { nextTurn } from '../text/index.ts'
 
 /** Milliseconds for which a result is kept. */
 const LIFE = 600_000
-/** Characters that are kept for one caller, and results; the oldest give way. */
+/** Maximum characters and results for each caller; the oldest are dropped first. */
 const MAX_KEPT = 32 * 1024 * 1024
 const MAX_RESULTS = 100
 
-/** A text of which a client got a part. */
+/** A text that the client got only in part. */
 export interface KeptResult {
   text: string
   isJson: boolean
 }
 
-/** To whom a result belongs: it is not there for anybody else. */
+/** Owner of a kept result; other callers cannot read it. */
 export interface ResultOwner {
   prefix: string
-  /** Undefined where nobody is known: whoever has the handle may read the result. */
+  /** Undefined for anonymous clients: possession of the handle suffices. */
   caller: string | undefined
-  /** Whose share of the memory it takes, as long as nothing else needs it. */
+  /** Quota key charged for the memory, which is freed if needed elsewhere. */
   sharer: string
 }
 
@@ -30,23 +30,23 @@ interface Entry extends KeptResult {
   until: number
 }
 
-/** The results of one sharer, the oldest first. */
+/** Results of one quota key, oldest first. */
 interface Shelf {
   entries: Map<string, Entry>
   hold: Hold
   timer: NodeJS.Timeout | undefined
 }
 
-/** Texts of which clients got a part, each for a time and under a handle that nobody can guess. Of one gateway. */
+/** Texts that clients got in part, each for a limited time under an unguessable handle. */
 export class KeptResults {
   readonly #shelves = new Map<string, Shelf>()
-  /** The sharer of each handle. */
+  /** Quota key of each handle. */
   readonly #sharers = new Map<string, string>()
 
-  /** @param life milliseconds for which each is kept */
+  /** @param life milliseconds for which each result is kept */
   constructor(private readonly life = LIFE) {}
 
-  /** Keeps a text; undefined: there is no room. */
+  /** Keeps a text; undefined: no memory. */
   keep(result: KeptResult, owner: ResultOwner): string | undefined {
     const { sharer } = owner
     const size = result.text.length
@@ -65,7 +65,7 @@ export class KeptResults {
     return undefined
   }
 
-  /** Undefined: there is none, its time is over, or it is somebody else's. */
+  /** Undefined: unknown handle, expired, or another caller's. */
   find(handle: string, { prefix, caller }: Pick<ResultOwner, 'prefix' | 'caller'>): KeptResult | undefined {
     const entry = this.#shelves.get(this.#sharers.get(handle) ?? '')?.entries.get(handle)
     const isOwn = entry?.owner.prefix === prefix && entry.owner.caller === caller
@@ -90,7 +90,7 @@ export class KeptResults {
     if (oldest) shelf.timer = setTimeout(() => this.#expire(sharer), oldest.until - now).unref()
   }
 
-  /** Forgets the oldest. */
+  /** Drops the oldest result. */
   #drop(sharer: string): void {
     const shelf = this.#shelves.get(sharer)
     const [oldest] = shelf?.entries ?? []
@@ -101,23 +101,23 @@ export class KeptResults {
     shelf.hold.free(text.length)
     if (shelf.entries.size > 0) return
     clearTimeout(shelf.timer)
-    // The shelf may be filled again at once.
+    // The shelf may be reused at once.
     shelf.timer = undefined
     this.#shelves.delete(sharer)
   }
 }
 
-/** Milliseconds for which a result stays parsed after it was read, unless the memory is needed. */
+/** Milliseconds for which a parsed result is cached after reading, unless the memory is needed. */
 const STAYS_PARSED = 1_000
 
-/** A result that is parsed, as long as it is read. */
+/** A parsed result that is being read. */
 interface Reading {
   value: Json | undefined
   isParsed: boolean
   readers: number
-  /** When the last of them is done. */
+  /** Resolves when the last reader is done. */
   last: Promise<unknown>
-  /** Bytes that it takes. */
+  /** Bytes of the parsed value. */
   readonly size: number
   hold: Hold
   timer: NodeJS.Timeout | undefined
@@ -126,8 +126,8 @@ interface Reading {
 const readings = new WeakMap<KeptResult, Reading>()
 
 /**
- * Reads a result, one reader after another, for whom it is parsed once; undefined: there is no room for what is parsed.
- * @param sharer whose share of the memory that takes
+ * Reads a result; concurrent readers are queued and share one parsed value. Undefined: no memory to parse it.
+ * @param sharer quota key charged for the memory
  */
 export async function readInTurn<T>(
   result: KeptResult,
@@ -169,7 +169,7 @@ function newReading({ text }: KeptResult): Reading {
   return { value: undefined, isParsed: false, readers: 0, last, size, hold: memory.hold(), timer: undefined }
 }
 
-/** Keeps what is parsed for a moment, as long as nothing else needs the memory. */
+/** Caches the parsed value for a moment, unless the memory is needed. */
 function rest(result: KeptResult, sharer: string, reading: Reading): void {
   const drop = () => {
     clearTimeout(reading.timer)

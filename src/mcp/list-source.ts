@@ -10,18 +10,18 @@ import type { ListSource } from './listed-tools.ts'
 import { LOG_LEVEL, metaOf, omit, ownRequest, STATELESS_REVISIONS } from './protocol.ts'
 import type { Session, SessionCall } from './session.ts'
 
-/** Where the tools of a session's client are listed. */
+/** Source of the tool list for a session's client. */
 export function sessionSource(session: Session, call: SessionCall): ListSource {
   const { served } = call
   const ask = (params: JsonObject) => session.inquire(call, 'tools/list', params)
   return sourceOf(call.exchange, served.backend, served, session.id, 'session', ask)
 }
 
-/** Where the tools of the client of a request that stands alone are listed. */
+/** Source of the tool list for a stateless client. */
 export function aloneSource(call: Call, endpoint: Endpoint): ListSource {
   const { backend, caller } = endpoint
   const { exchange } = call
-  // A request that stands alone has nothing of its own: all who are not known see the same list.
+  // A stateless request has no session, so all anonymous callers share a list.
   const viewer = JSON.stringify([caller ?? null, backend.viewerOf?.(exchange) ?? null])
   return sourceOf(exchange, backend, backend, viewer, 'alone', (params) => inquire(call, endpoint, params))
 }
@@ -40,7 +40,7 @@ function sourceOf(
     : { of, among, viewer, rules, ask }
 }
 
-/** The response to a request of the gateway's own, as the client of a call would see it. */
+/** The response to one of the gateway's own requests, as the caller would see it. */
 async function inquire(
   { exchange, request: { params } }: Call,
   endpoint: Endpoint,

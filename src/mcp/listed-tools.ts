@@ -4,64 +4,64 @@ import { giveWay } from '../text/index.ts'
 import { Fault } from './fault.ts'
 import { METHOD_NOT_FOUND, omit } from './protocol.ts'
 
-/** The tools that a caller sees. The same list is the same object, whoever sees it. */
+/** The tools that a caller sees. Equal lists are the same object for all callers. */
 export interface ListedTools {
   readonly tools: readonly JsonObject[]
-  /** By name; of two with the same name the last one. */
+  /** By name; the last one wins if names repeat. */
   readonly byName: ReadonlyMap<string, JsonObject>
-  /** What a result of `tools/list` says besides. */
+  /** Other members of the `tools/list` result. */
   readonly rest: JsonObject
-  /** Of its JSON text. */
+  /** Characters of its JSON text. */
   readonly size: number
 }
 
-/** Asks what answers a client for a page of `tools/list`: the response as the client would see it. */
+/** Requests a page of `tools/list`; the response is the one the client would see. */
 export type AskList = (params: JsonObject) => Promise<JsonObject | Fault>
 
-/** Whose list is meant, and how it is read. */
+/** Which list is meant, and how to read it. */
 export interface ListSource {
-  /** What gives the list; what is served no more takes its lists with it. */
+  /** Object that provides the list; the cached list is freed with it. */
   of: object
-  /** Among what is served by it, lists that are the same are one. */
+  /** Scope in which equal lists are shared. */
   among: object
-  /** Tells those apart that may see different lists. */
+  /** Key of viewers that may see different lists. */
   viewer: string
-  /** By which the list was cut. */
+  /** Key of the rules that filtered the list. */
   rules: string
-  /** It does not change as long as what gives it is served. */
+  /** The list cannot change while its provider is served. */
   stands?: true
   ask: AskList
 }
 
-/** Milliseconds for which a list is known; `list_changed` ends that before. */
+/** Milliseconds for which a list is cached, unless `list_changed` comes earlier. */
 const LIFE = 60_000
-/** Milliseconds for which a name that a new list did not have is unknown. */
+/** Milliseconds for which a name missing from a new list counts as unknown. */
 const UNKNOWN = 5_000
-/** Lists of one backend that are kept, and characters of those that differ; the oldest gives way. */
+/** Maximum lists cached for one backend, and characters of the distinct ones; the oldest are dropped first. */
 const MAX_LISTS = 1_000
 const MAX_SIZE = 64_000_000
-/** Pages of a list that are read at the most. */
+/** Maximum pages read of a list. */
 const MAX_PAGES = 100
 
 interface Known {
   list: Promise<ListedTools | Fault>
-  /** Once it is there. */
+  /** Set once the list has been read. */
   read?: ListedTools
   rules: string
   until: number
-  /** Until then a name that is not in it is not looked for in a newer one. */
+  /** Time until which an unknown name does not cause another read. */
   searchedUntil?: number
 }
 
-/** Lists by their viewers. */
+/** Lists by viewer. */
 type ByViewer = Map<string, Known>
-/** Lists by a digest of what they show. */
+/** Lists by digest of their content. */
 type ByDigest = Map<string, WeakRef<ListedTools>>
 
 const lists = new WeakMap<object, ByViewer>()
 const digests = new WeakMap<object, ByDigest>()
 
-/** The list of a caller, no older than LIFE; where it has to be `fresh`, one that is being read, or read now. */
+/** The list of a caller, at most LIFE old; if `fresh`, one whose reading is under way or begins now. */
 export function listedTools(source: ListSource, fresh = false): Promise<ListedTools | Fault> {
   const known = knownOf(source)
   const isFresh = source.stands || !known?.read
@@ -73,7 +73,7 @@ function knownOf({ of, viewer, rules }: ListSource): Known | undefined {
   return known?.rules === rules && known.until > performance.now() ? known : undefined
 }
 
-/** A tool as a client sees it; undefined: it sees none. */
+/** A tool as the client sees it; undefined if it is not listed. */
 export async function listedTool(
   name: string,
   source: ListSource,
@@ -81,12 +81,12 @@ export async function listedTool(
   const list = await listedTools(source)
   const tool = list instanceof Fault ? undefined : list.byName.get(name)
   if (tool) return { tool, list: list as ListedTools }
-  // A tool that was added since is in a new list.
+  // A tool added since then is in a new list.
   const newer = await newerList(source)
   return newer instanceof Fault ? newer : { tool: newer.byName.get(name), list: newer }
 }
 
-/** Read again for all names that are looked for meanwhile, and a while after. */
+/** Reads the list again at most once for all unknown names of the next UNKNOWN ms. */
 async function newerList(source: ListSource): Promise<ListedTools | Fault> {
   const before = knownOf(source)
   const isSearched = before?.searchedUntil !== undefined && before.searchedUntil > performance.now()
@@ -96,7 +96,6 @@ async function newerList(source: ListSource): Promise<ListedTools | Fault> {
   return newer
 }
 
-/** A list has changed. */
 export function forgetTools(of: object, viewer: string): void {
   lists.get(of)?.delete(viewer)
 }
@@ -112,7 +111,7 @@ function read({ of, among, viewer, rules, stands, ask }: ListSource): Promise<Li
   byViewer.set(viewer, known)
   return known.list.then((list) => {
     if (list instanceof Fault) {
-      // Whoever asks next asks the server again.
+      // Failures are not cached.
       if (byViewer.get(viewer) === known) byViewer.delete(viewer)
     } else {
       known.read = list
@@ -123,7 +122,7 @@ function read({ of, among, viewer, rules, stands, ask }: ListSource): Promise<Li
   })
 }
 
-/** Lets go of the oldest lists, until those that are left are few and short enough. */
+/** Drops the oldest lists beyond the limits of number and size. */
 function makeRoom(byViewer: ByViewer): void {
   const kept = new Set<ListedTools>()
   let size = 0
@@ -158,7 +157,6 @@ async function fetchAll(ask: AskList, byDigest: ByDigest): Promise<ListedTools |
     const text = `${stringify(part)}\n`
     hash.update(text)
     size += text.length
-    // Long lists take long.
     const pause = giveWay()
     if (pause) await pause
   }

@@ -1,21 +1,20 @@
 import type { Readable } from 'node:stream'
 import { memory } from '../access/memory.ts'
 
-/** Messages as lines: what the transport over standard input and output has at both of its ends. */
+/** Messages as lines, the framing of stdio at both ends. */
 
-/** A text on one line: line breaks of JSON stand between its tokens only, so a space does as well. */
+/** A text on one line: JSON has line breaks only between tokens, so a space is equivalent. */
 export function oneLine(text: string): string {
   if (!text.includes('\n') && !text.includes('\r')) return text
-  // Byte by byte, as a replacement takes long where there are very many.
+  // A regular expression would be slow for very many line breaks.
   const bytes = Buffer.from(text)
   for (let i = 0; i < bytes.length; i++) if (bytes[i] === 10 || bytes[i] === 13) bytes[i] = 32
   return bytes.toString()
 }
 
 /**
- * Splits a stream of bytes into lines of at most `limit` bytes that there is room for; `oversized` gets the ends of a
- * longer one.
- * @param hold has the line that has not ended; whoever made it frees it
+ * Splits a stream of bytes into lines of at most `limit` bytes; `oversized` gets both ends of a longer line.
+ * @param hold memory reservation for the unfinished line; its creator frees it
  */
 export function lineSplitter(
   limit: () => number,
@@ -25,7 +24,7 @@ export function lineSplitter(
 ): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let size = 0
-  /** The ends of a line that is being passed over. */
+  /** Both ends of an oversized line that is being skipped. */
   let skipped: { head: string; tail: Buffer } | undefined
 
   function add(part: Buffer): void {
@@ -60,12 +59,12 @@ export function lineSplitter(
   }
 }
 
-/** Milliseconds of one turn of the event loop for what one stream brings. */
+/** Milliseconds of one tick that a stream may use. */
 const SLICE = 10
-/** Milliseconds for a chunk that is not worth counting. */
+/** Chunks processed faster than this many milliseconds are not counted. */
 const QUICK = 1
 
-/** Reads a stream chunk by chunk. Once its chunks have taken long, others get a turn of the event loop. */
+/** Reads a stream chunk by chunk, and yields to the event loop when chunks took long. */
 export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): void {
   let spent = 0
   stream.on('data', (chunk: Buffer) => {
@@ -83,10 +82,10 @@ export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): vo
   })
 }
 
-/** Bytes of each end of a long line that are kept, to find its id in. */
+/** Bytes kept of each end of an oversized line, to find the message id. */
 const ENDS = 256
 
-/** The id of a response of which only the ends are known, where writers put it. */
+/** The id of a response of which only both ends are known, at the places where writers put it. */
 export function idInEnds(head: string, tail: string): string | number | undefined {
   const id = '("(?:[^"\\\\]|\\\\.){0,200}"|-?\\d{1,15})'
   const found =

@@ -6,10 +6,10 @@ import type { RequestHeaders } from './http.ts'
 /** Headers that mirror the body in 2026-07-28 (Streamable HTTP, Request Metadata). */
 
 const NAMED: Record<string, string> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' }
-/** Methods of the tasks extension, whose `Mcp-Name` is checked when there is one. */
+/** Methods of the tasks extension, for which `Mcp-Name` is optional but must match. */
 const TASKS = new Set(['tasks/get', 'tasks/update', 'tasks/cancel'])
 
-/** What is wrong with `Mcp-Method` and `Mcp-Name`, as a sentence; undefined when they match. */
+/** The mismatch of `Mcp-Method` or `Mcp-Name`, as a sentence; undefined if they match. */
 export function checkStandardHeaders(
   headers: RequestHeaders,
   method: string,
@@ -31,7 +31,7 @@ export function checkStandardHeaders(
   return `Mcp-Name header value ${quote(value)} does not match body value ${quote(expected)}`
 }
 
-/** What is wrong with the `Mcp-Param-*` headers of a tool call, as a sentence. */
+/** The mismatch of an `Mcp-Param-*` header of a tool call, as a sentence. */
 export function checkParamHeaders(
   headers: RequestHeaders,
   declared: readonly ParamHeader[],
@@ -59,7 +59,7 @@ export function mirroredValue(args: unknown, path: readonly string[]): Json | un
   return value === undefined ? undefined : plain(value)
 }
 
-/** A header value after the Base64 sentinel is taken off; undefined when it is not well-formed. */
+/** A header value without its Base64 sentinel; undefined if malformed. */
 function decodeHeaderValue(value: string): string | undefined {
   if (/[^\t\x20-\x7e]/.test(value)) return undefined
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value
@@ -77,7 +77,7 @@ const TYPES = new Set<unknown>(['string', 'integer', 'boolean'])
 /** RFC 9110, 5.6.2. */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** Keywords of JSON Schema that hold a schema or a list of them, and those that hold schemas by name. */
+/** Keywords of JSON Schema that hold one schema or a list, and those that hold schemas by name. */
 const ONE_OR_LIST =
   'items prefixItems contains additionalProperties unevaluatedProperties unevaluatedItems propertyNames oneOf anyOf allOf not if then else contentSchema'.split(
     ' ',
@@ -85,22 +85,22 @@ const ONE_OR_LIST =
 const BY_NAME = ['patternProperties', 'dependentSchemas', '$defs', 'definitions']
 const INNER = [...ONE_OR_LIST, ...BY_NAME]
 
-/** What an input schema declares by `x-mcp-header`. */
+/** The `x-mcp-header` declarations of an input schema. */
 interface Declared {
-  /** Along chains of `properties` only. */
+  /** Only declarations reached through `properties` alone. */
   headers: ParamHeader[]
-  /** What is wrong with a declaration, as a sentence. */
+  /** The first faulty declaration, as a sentence. */
   fault: string | undefined
 }
 
 /**
- * The `x-mcp-header` declarations of an input schema. Clients over streamable HTTP leave a tool out that has a faulty one
+ * The `x-mcp-header` declarations of an input schema. Clients over streamable HTTP omit a tool with a faulty one
  * (2026-07-28, Custom Headers from Tool Parameters).
  */
 function readDeclarations(inputSchema: unknown): Declared {
   const found = new Map<string, ParamHeader>()
   const faults: string[] = []
-  // A list, not recursion: how deep a schema goes is up to the server.
+  // A list instead of recursion, because the server chooses the schema's depth.
   const todo: { schema: unknown; path: readonly string[] | undefined }[] = [{ schema: inputSchema, path: [] }]
   for (let next = todo.pop(); next; next = todo.pop()) {
     const { schema, path } = next
@@ -128,37 +128,37 @@ function readDeclarations(inputSchema: unknown): Declared {
   return { headers: [...found.values()], fault: faults[0] }
 }
 
-/** What is wrong with the `x-mcp-header` declarations of an input schema, as a sentence; undefined when nothing is. */
+/** The fault in the `x-mcp-header` declarations of an input schema, as a sentence; undefined if they are valid. */
 export function paramHeaderFault(inputSchema: unknown): string | undefined {
   return readDeclarations(inputSchema).fault
 }
 
-/** The headers that mirror arguments; what cannot be declared is not sent either. */
+/** Headers that mirror arguments; empty if any declaration is faulty. */
 export function declaredParamHeaders(inputSchema: unknown): readonly ParamHeader[] {
   const { headers, fault } = readDeclarations(inputSchema)
   return fault === undefined ? headers : []
 }
 
-/** Which arguments of which tools are mirrored into headers, learnt from a server's lists of tools. */
+/** The mirrored arguments of a server's tools, read from its tool lists. */
 export interface ParamHeaderTable {
-  /** Reads a result of `tools/list`. */
+  /** Reads a `tools/list` result. */
   learn(result: Json | undefined): void
   forget(): void
-  /** Of a tool; `list` fetches the whole list when nothing is known yet. */
+  /** Headers of a tool; `list` fetches the complete list if the tool is unknown. */
   of(
     tool: string,
     list: (cursor: string | undefined) => Promise<Json | undefined>,
   ): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
 }
 
-/** Tools of one server that are remembered. */
+/** Maximum number of tools remembered for one server. */
 const MAX_TOOLS = 100_000
-/** Pages of a list that are read at the most. */
+/** Maximum number of pages read of a list. */
 const MAX_PAGES = 100
 
 /**
- * A result of `tools/list` without the tools that a client over streamable HTTP must leave out (2026-07-28,
- * Custom Headers from Tool Parameters); `onFault` hears of each.
+ * A `tools/list` result without the tools that clients over streamable HTTP must omit (2026-07-28, Custom Headers from
+ * Tool Parameters); `onFault` is called for each.
  */
 export function withoutFaulty(result: Json, onFault: (tool: string, fault: string) => void): Json {
   if (!isObject(result) || !Array.isArray(result.tools)) return result

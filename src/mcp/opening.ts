@@ -10,12 +10,12 @@ import type { Request } from './protocol.ts'
 import type { Session, SessionFacts } from './session.ts'
 import { serverSpan } from './spans.ts'
 
-/** How sessions begin, and go on after a reload, whatever their transport. */
+/** How sessions begin, and continue after a reload, for all transports. */
 
-/** Of a session until `initialize` has agreed on another one. */
+/** Revision of a session before `initialize` negotiates one. */
 export const FIRST_REVISION = '2025-11-25'
 
-/** Makes a session whose `initialize` follows; the limit that is reached, or why nothing serves it. */
+/** Opens a session before its `initialize`; returns the exceeded limit or a fault instead if that fails. */
 export function beginSession(
   exchange: Exchange,
   endpoint: Endpoint,
@@ -43,7 +43,7 @@ function begin(session: Session | LimitName, exchange: Exchange, { hub, backend 
   return session
 }
 
-/** Has the server of a session answer its `initialize`. */
+/** Passes `initialize` to the backend of a session. */
 export async function handshake(
   session: Session,
   request: Request,
@@ -56,7 +56,7 @@ export async function handshake(
   const opened = await session.served.initialize(session, request, text, exchange)
   const { ok, status = 200 } = opened
   if (ok) session.hello = helloOf(request)
-  // What refuses it may be any text.
+  // An error text may contain anything, so only its kind is recorded.
   const error = ok ? undefined : { type: status >= 400 ? String(status) : 'tool_error' }
   span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
   session.served = opened.served ?? session.served
@@ -64,10 +64,10 @@ export async function handshake(
   return opened
 }
 
-/** Characters of what a client says of itself that are kept. */
+/** Maximum characters kept of the client's `initialize` parameters. */
 const MAX_HELLO = 4096
 
-/** What servers that join the session are told of its client: of one that says very much, what all clients can. */
+/** Client facts for servers that join the session later; the minimum if the client's are too long. */
 function helloOf({ params }: Request): Session['hello'] {
   const clientInfo = isObject(params.clientInfo) ? params.clientInfo : { name: 'unknown', version: '0' }
   const capabilities = isObject(params.capabilities) ? params.capabilities : {}
@@ -76,14 +76,14 @@ function helloOf({ params }: Request): Session['hello'] {
   return isShort ? hello : { capabilities: {}, clientInfo: { name: 'unknown', version: '0' } }
 }
 
-/** Whether the client that opens a session can ask a person by a form. */
+/** Whether the client of a session supports elicitation by form. */
 function elicits({ params: { capabilities } }: Request): boolean {
   return isObject(capabilities) && declares(capabilities, ELICITATION)
 }
 
 /**
- * Sessions outlive what serves them: the first request after a reload has the new backend go on with the session, while
- * calls under way end on the old one.
+ * Sessions outlive their backend: at the first request after a reload the new backend takes over the session, while
+ * running calls end on the old one.
  */
 export function adopt(session: Session, exchange: Exchange, { backend, hub }: Endpoint) {
   session.changing ??= change().finally(() => {
@@ -94,7 +94,7 @@ export function adopt(session: Session, exchange: Exchange, { backend, hub }: En
   async function change() {
     const { revision } = session
     const served = await backend.adopt(session, exchange)
-    // The client knows only one revision of this session.
+    // The revision cannot change within a session.
     const fits = session.revision === revision
     session.revision = revision
     if (served instanceof Fault) return served

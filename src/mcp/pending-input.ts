@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { type Json, stringify } from '../json/index.ts'
 import { canonical, INVALID_PARAMS, omit, type Request } from './protocol.ts'
 
-/** Milliseconds that a user has to answer. */
+/** Milliseconds in which a user may answer. */
 export const ANSWER_TIME = 300_000
-/** What may wait; then the oldest gives way of whoever has most. */
+/** Maximum waiting entries; beyond, the oldest entry of the largest user is dropped. */
 const MAX_WAITING = 10_000
 
 interface Waiting<Value> {
@@ -15,10 +15,10 @@ interface Waiting<Value> {
   timer: NodeJS.Timeout
 }
 
-/** What waits for the client's input, each under a handle that is good for one retry of the same request. */
+/** Requests that wait for client input, each under a handle valid for one retry of the same request. */
 export class PendingInput<Value> {
   readonly #waiting = new Map<string, Waiting<Value>>()
-  /** Handles of each sharer, the oldest first. */
+  /** Handles by quota key, oldest first. */
   readonly #shares = new Map<string, Set<string>>()
 
   /** @param life milliseconds for which each waits */
@@ -28,11 +28,11 @@ export class PendingInput<Value> {
   ) {}
 
   /**
-   * Puts something aside.
-   * @param bound what must be the same to take it out: a digest of the request
-   * @param sharer whose share of the room it takes
-   * @param onExpired runs when nobody came for it
-   * @returns the handle, which nobody can guess
+   * Stores a value.
+   * @param bound digest of the request; must be equal to take the value out
+   * @param sharer quota key of the value
+   * @param onExpired called if the value is not taken in time
+   * @returns an unguessable handle
    */
   add(value: Value, bound: string, sharer: string, onExpired: () => void): string {
     const handle = randomBytes(32).toString('base64url')
@@ -48,7 +48,7 @@ export class PendingInput<Value> {
     return handle
   }
 
-  /** Nobody can crowd out what others wait for. */
+  /** Drops the oldest entry of the largest user, so that no client displaces the entries of others. */
   #makeRoom(): void {
     let largest = new Set<string>()
     for (const share of this.#shares.values()) if (share.size > largest.size) largest = share
@@ -67,12 +67,12 @@ export class PendingInput<Value> {
     return true
   }
 
-  /** Gives up what waits before its time. */
+  /** Expires an entry early. */
   expire(handle: string): void {
     this.#waiting.get(handle)?.expire()
   }
 
-  /** Takes something out: only the same request gets it. */
+  /** Takes a value out, if the request is the same. */
   take(handle: string, bound: string): Value | undefined {
     const found = this.#waiting.get(handle)
     if (found?.bound !== bound) return undefined
@@ -80,13 +80,13 @@ export class PendingInput<Value> {
     return found.value
   }
 
-  /** Expires all. */
+  /** Expires all entries. */
   close(): void {
     for (const { expire } of [...this.#waiting.values()]) expire()
   }
 }
 
-/** A digest of a request without what differs between its retries (2026-07-28, Server Requirements). */
+/** A digest of a request without the members that differ between retries (2026-07-28, Server Requirements). */
 export function digestOfRequest({ method, params }: Request, more: readonly Json[]): string {
   const own = canonical(omit(params, '_meta', 'inputResponses', 'requestState'))
   return createHash('sha256')
@@ -94,7 +94,7 @@ export function digestOfRequest({ method, params }: Request, more: readonly Json
     .digest('base64url')
 }
 
-/** What a client is told whose call nobody holds any more. */
+/** The error for an unknown or expired `requestState`. */
 export const UNKNOWN_STATE = {
   code: INVALID_PARAMS,
   message: 'requestState is unknown, used up, expired or of another request: call again without it',

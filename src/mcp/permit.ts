@@ -13,9 +13,9 @@ import {
   type RpcError,
 } from './protocol.ts'
 
-/** Judges requests by the rules of a route, and takes out of lists what their caller may not use. */
+/** Checks requests against a route's rules, and removes from lists the items that the caller may not use. */
 
-/** Methods that name one thing, and the parameter that names it. */
+/** Methods about one item, and the parameter that names it. */
 const NAMING: Readonly<Record<string, readonly [kind: Usable, key: string]>> = {
   'tools/call': ['tools', 'name'],
   'prompts/get': ['prompts', 'name'],
@@ -25,7 +25,7 @@ const NAMING: Readonly<Record<string, readonly [kind: Usable, key: string]>> = {
   'resources/directory/read': ['resources', 'uri'],
   'skills/get': ['resources', 'uri'],
 }
-/** Methods that list things: the key of the list, and of what names each. */
+/** List methods: key of the list, and key of each item's name. */
 const LISTING: Readonly<Record<string, readonly [kind: Usable, list: string, key: string]>> = {
   'tools/list': ['tools', 'tools', 'name'],
   'prompts/list': ['prompts', 'prompts', 'name'],
@@ -35,26 +35,26 @@ const LISTING: Readonly<Record<string, readonly [kind: Usable, list: string, key
 }
 const COMPLETION = 'completion/complete'
 const LISTEN = 'subscriptions/listen'
-/** It would show tasks of calls that somebody else made. */
+/** Refused, as it would reveal tasks of other callers. */
 const TASKS = 'tasks/list'
-/** Methods that concern nothing that rules name. A task is known by its id, which only who made the call gets. */
+/** Methods that rules do not restrict. Only the caller who started a task knows its id. */
 const FREE =
   'initialize ping server/discover logging/setLevel tasks/get tasks/result tasks/update tasks/cancel'
     .split(' ')
     .concat(Object.keys(LISTING))
-/** Requests of clients in any revision, and of extensions that the gateway knows. */
+/** Client requests of all revisions, and of the extensions that the gateway supports. */
 export const METHODS: readonly string[] = [...FREE, ...Object.keys(NAMING), COMPLETION, LISTEN, TASKS]
 const NOTIFICATIONS = ['initialized', 'cancelled', 'progress', 'roots/list_changed'].map(
   (name) => `notifications/${name}`,
 )
 const KNOWN = new Map([...METHODS, ...NOTIFICATIONS].map((method) => [fold(method), method]))
 const OPEN = new Set(FREE)
-/** Results that a cache between gateway and client must not give to others. */
+/** Results that caches between gateway and client must not share between callers. */
 const CACHED = new Set(['resources/read', 'skills/get', 'server/discover'])
 
 /**
- * The same message, or an invalid one where a lenient server could take its method for another one: what is judged would
- * not be what the server does.
+ * Returns the message, or an invalid one if a lenient server could read its method as a known one: the server would
+ * then execute a method that was not checked.
  */
 export function exactly(message: ReadMessage): ReadMessage {
   if (message.kind !== 'request' && message.kind !== 'notification') return message
@@ -65,19 +65,16 @@ export function exactly(message: ReadMessage): ReadMessage {
   return { kind: 'invalid', id, code: METHOD_NOT_FOUND, reason }
 }
 
-/** What a request is about. */
+/** An item that a request uses. */
 interface Target {
   kind: Usable
   name: string
 }
 
-/**
- * Answers a request that its caller may not make, or that is for a result which the gateway keeps; whether it did. Costs
- * nothing where the route has no rules and keeps no results.
- */
+/** Answers a request that the caller may not make, or that reads a kept result; whether it did. */
 export function refuses(call: Call): boolean {
   const { permissions, results } = call.exchange
-  // Results are bound to their caller, who was allowed to call the tool.
+  // Kept results are bound to the caller, who was allowed to call the tool.
   if (results?.answers(call)) return true
   if (!permissions) return false
   const { request, revision } = call
@@ -108,12 +105,12 @@ export function refuses(call: Call): boolean {
   return true
 }
 
-/** What a request is about, or the error that answers it. */
+/** The items that a request uses, or an error for the client. */
 function targetsOf({ method, params }: Request, { allowsUnknown }: Permissions): Target[] | RpcError {
   if (Object.hasOwn(NAMING, method)) {
     const [kind, key] = NAMING[method] as (typeof NAMING)[string]
     const name = params[key]
-    // A name of another type could be taken for one that is refused by a lenient server.
+    // A lenient server could read a name of another type as a forbidden one.
     return typeof name === 'string' ? [{ kind, name }] : notText(key)
   }
   if (method === COMPLETION) return completed(params.ref)
@@ -148,7 +145,7 @@ function notText(key: string): RpcError {
   return { code: INVALID_PARAMS, message: `params.${key} must be a string` }
 }
 
-/** The answer for what does not exist. "Resource not found" has another code before 2026-07-28. */
+/** The error for an unknown item; "Resource not found" had another code before 2026-07-28. */
 function unknown({ kind, name }: Target, inSession: boolean): RpcError {
   if (kind === 'resources')
     return { code: inSession ? -32002 : INVALID_PARAMS, message: 'Resource not found', data: { uri: name } }
@@ -158,7 +155,7 @@ function unknown({ kind, name }: Target, inSession: boolean): RpcError {
   }
 }
 
-/** The text of a response as its caller may see it. */
+/** A response without items that the caller may not use. */
 export function permitted(call: Call, text: string): string {
   const { permissions } = call.exchange
   const { method } = call.request
@@ -182,7 +179,7 @@ function listed(method: string, result: JsonObject, { allows }: Permissions): Js
   return { ...result, [list]: items.filter(shows) }
 }
 
-/** What differs by caller may not be kept for others (2026-07-28, Caching). */
+/** Results that depend on the caller must not be cached for others (2026-07-28, Caching). */
 function isolated(result: JsonObject, { revision }: Call): JsonObject {
   return isSessionRevision(revision) || result.cacheScope === 'private'
     ? result

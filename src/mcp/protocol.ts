@@ -12,7 +12,7 @@ import { fold } from '../text/index.ts'
 
 /** Revisions with a handshake and, over HTTP, a session; newest first. */
 export const SESSION_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
-/** Revisions in which every request stands alone; newest first. */
+/** Stateless revisions; newest first. */
 export const STATELESS_REVISIONS = ['2026-07-28'] as const
 
 export const REVISIONS = [...STATELESS_REVISIONS, ...SESSION_REVISIONS] as const
@@ -33,7 +33,7 @@ export function allowsBatches(revision: SessionRevision): boolean {
   return revision <= '2025-03-26'
 }
 
-/** The revision a session gets when the client asks for `version` (2025-11-25, basic/lifecycle). */
+/** The revision of a session whose client requests `version` (2025-11-25, basic/lifecycle). */
 export function negotiate(version: string): SessionRevision {
   return isSessionRevision(version) ? version : SESSION_REVISIONS[0]
 }
@@ -46,18 +46,18 @@ export const INVALID_REQUEST = -32600
 export const METHOD_NOT_FOUND = -32601
 export const INVALID_PARAMS = -32602
 export const INTERNAL_ERROR = -32603
-/** Of servers' own (JSON-RPC 2.0, 5.1): too many requests came. */
+/** Server-defined code (JSON-RPC 2.0, 5.1): too many requests. */
 export const RATE_LIMITED = -32000
 export const HEADER_MISMATCH = -32020
 export const UNSUPPORTED_PROTOCOL_VERSION = -32022
 
 export type RequestId = string | number
 
-/** Messages of a batch at the most. */
+/** Maximum messages in a batch. */
 export const MAX_BATCH = 100
-/** Characters of an id at the most. */
+/** Maximum characters of an id. */
 const MAX_ID = 256
-/** Characters of a method at the most: it goes into errors and log lines. */
+/** Maximum characters of a method, which appears in errors and log lines. */
 const MAX_METHOD = 256
 
 export interface RpcError {
@@ -73,18 +73,18 @@ export type Message =
       method: string
       params: JsonObject
       raw: JsonObject
-      /** Of which it is part, where traces are recorded. */
+      /** Trace span of the request, if traces are recorded. */
       span?: Span | undefined
-      /** The tool of the gateway's own that has it made, where the client did not call the tool by its name. */
+      /** The discovery tool through which the client made this call. */
       via?: string | undefined
     }
   | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }
   | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }
-  /** A request that may not go on: what is answered in its place. */
+  /** A request that must not proceed, with the error to answer. */
   | { kind: 'refused'; id: RequestId; error: RpcError }
 
-/** As it was read, before anything judged it. */
+/** A message as read, before any check. */
 export type ReadMessage = Exclude<Message, { kind: 'refused' }>
 export type Request = Extract<Message, { kind: 'request' }>
 export type Notification = Extract<Message, { kind: 'notification' }>
@@ -94,20 +94,20 @@ function isId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= MAX_ID : Number.isSafeInteger(value)
 }
 
-/** Whether a value is what JSON-RPC takes for an id, but is larger than the gateway takes. */
+/** Whether a value is a JSON-RPC id beyond the gateway's limits. */
 function isHugeId(value: unknown): boolean {
   const isNumber = typeof value === 'bigint' || value instanceof ExactNumber || Number.isInteger(value)
   return (typeof value === 'string' || isNumber) && !isId(value)
 }
 
-/** Members of `params` that clients also send as null, or PHP's as `[]`, where they mean nothing. */
+/** Optional members of `params` that some clients send as null, or, from PHP, as `[]`. */
 const OPTIONAL = ['cursor', 'arguments', '_meta']
 
 function isNothing(value: Json | undefined): boolean {
   return value === null || (Array.isArray(value) && value.length === 0)
 }
 
-/** A message without members that mean nothing; the same where it has none. */
+/** A message without empty optional members; the same object if it has none. */
 export function withoutNothing(raw: Json): Json {
   if (!isObject(raw)) return raw
   const { params } = raw
@@ -117,7 +117,7 @@ export function withoutNothing(raw: Json): Json {
   return empty.length ? { ...raw, params: omit(params, ...empty) } : raw
 }
 
-/** What a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
+/** Classifies a JSON value as a JSON-RPC message; `reason` explains an invalid one. */
 export function readMessage(raw: Json): ReadMessage {
   if (!isObject(raw)) return invalid(null, 'a message is a JSON object')
   const { method, params } = raw
@@ -141,7 +141,7 @@ export function readMessage(raw: Json): ReadMessage {
     return invalid(answerTo, `"method" must have at most ${MAX_METHOD} characters`)
   if (params !== undefined && !isObject(params)) return invalid(answerTo, '"params" must be an object')
   if (!('id' in raw)) {
-    // A call that wants no answer would pass by what judges calls.
+    // A request without an id would bypass the checks of calls.
     if (!method.startsWith('notifications/'))
       return invalid(null, `"id" is missing: ${method.slice(0, 80)} is a request`)
     return { kind: 'notification', method, params: params ?? {}, raw }
@@ -154,7 +154,7 @@ function invalid(id: RequestId | null, reason: string, code = INVALID_REQUEST) {
   return { kind: 'invalid', id, code, reason } as const
 }
 
-/** The text of a response with a result that is JSON text already. */
+/** The text of a response whose result is JSON text. */
 export function resultText(id: RequestId, result: string): string {
   return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result}}`
 }
@@ -168,23 +168,26 @@ export function notificationText(method: string, params?: JsonObject): string {
   return stringify(messageOf(method, params))
 }
 
-/** A message as the official SDKs write it: servers exist that take no other order of members, or no empty `params`. */
+/** A message as the official SDKs write it: some servers require this order of members, or reject empty `params`. */
 export function messageOf(method: string, params: JsonObject = {}, id?: RequestId): JsonObject {
   const given = Object.keys(params).length > 0 && { params }
   return { method, ...given, jsonrpc: '2.0', ...(id !== undefined && { id }) }
 }
 
-/** Ids beside those of a client, which count from 0: servers exist that take no other id than a signed one of 32 bits. */
+/**
+ * Ids of the gateway's own requests, apart from clients' ids, which count from 0; some servers accept only signed
+ * 32-bit ids.
+ */
 const OWN_IDS = { first: 1_000_000_000, last: 2_147_483_647 }
 let lastOwnId = OWN_IDS.first
 
-/** An id for a request of the gateway's own where requests of a client are under way too. */
+/** An id for one of the gateway's own requests on a connection shared with client requests. */
 export function ownId(): number {
   lastOwnId = lastOwnId === OWN_IDS.last ? OWN_IDS.first : lastOwnId + 1
   return lastOwnId
 }
 
-/** A request of the gateway's own. */
+/** One of the gateway's own requests. */
 export function ownRequest(method: string, params: JsonObject, id: RequestId = ownId()): Request {
   return { kind: 'request', id, method, params, raw: messageOf(method, params, id) }
 }
@@ -208,17 +211,17 @@ export function metaOf(params: unknown): JsonObject {
   return isObject(params) && isObject(params._meta) ? params._meta : {}
 }
 
-/** The request that a notification names, where it does: `1.0` is the same id as `1`. */
+/** The request id in a notification; `1.0` equals `1`. */
 export function requestIdOf({ params }: Notification): RequestId {
   return plain(params.requestId as Json) as RequestId
 }
 
-/** The token of a notification of progress, or of the `_meta` of a request; `1.0` is the same token as `1`. */
+/** The progress token of a notification or of a request's `_meta`; `1.0` equals `1`. */
 export function progressTokenOf({ progressToken }: JsonObject): Json | undefined {
   return plain(progressToken as Json)
 }
 
-/** Whether a message is progress of none of the requests with these tokens: clients exist that end the session for it. */
+/** Whether a message is progress for none of these tokens; some clients end the session when they receive one. */
 export function isStray(message: Message, tokens: Iterable<unknown>): boolean {
   if (message.kind !== 'notification' || message.method !== 'notifications/progress') return false
   const token = String(progressTokenOf(message.params))
@@ -226,37 +229,37 @@ export function isStray(message: Message, tokens: Iterable<unknown>): boolean {
   return true
 }
 
-/** Tokens of tasks that are remembered for one session. */
+/** Maximum task tokens remembered for one session. */
 const MAX_TASK_TOKENS = 100
 
-/** Remembers a token, and forgets the oldest where there are many. */
+/** Remembers a token, and drops the oldest beyond the limit. */
 export function rememberToken(tokens: Set<unknown>, token: unknown): void {
   tokens.add(token)
   if (tokens.size > MAX_TASK_TOKENS) tokens.delete(tokens.values().next().value)
 }
 
-/** The lists that may change while the gateway runs. */
+/** Lists that may change while the gateway runs. */
 export type ListKind = 'tools' | 'prompts' | 'resources'
 
-/** Keys of a subscription, and the lists whose changes they stand for. */
+/** Keys of a subscription, and the lists they refer to. */
 export const LIST_KINDS = {
   toolsListChanged: 'tools',
   promptsListChanged: 'prompts',
   resourcesListChanged: 'resources',
 } as const
 
-/** The lists of whose changes a subscription hears, by its acknowledged `notifications`. */
+/** The lists in a subscription's acknowledged `notifications`. */
 export function listKinds(notifications: unknown): ReadonlySet<ListKind> {
   const granted = isObject(notifications) ? notifications : {}
   return new Set(Object.entries(LIST_KINDS).flatMap(([key, list]) => (granted[key] === true ? [list] : [])))
 }
 
-/** The same without some of its keys. */
+/** A copy of the object without some keys. */
 export function omit(object: JsonObject, ...keys: string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
 }
 
-/** `_meta` of a request that the gateway makes on its own. */
+/** `_meta` of the gateway's own requests. */
 export function ownMeta(version: string): JsonObject {
   return {
     [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
@@ -265,7 +268,7 @@ export function ownMeta(version: string): JsonObject {
   }
 }
 
-/** A JSON value with the keys of its objects in order, so that equal values have equal texts. */
+/** A JSON value with sorted keys, so that equal values have equal texts. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (!isObject(value)) return value instanceof ExactNumber ? plain(value) : value
@@ -277,13 +280,12 @@ export function canonical(value: unknown): unknown {
 }
 
 /**
- * Keys that decide what a message does, by the object that holds them. A server may read a key that is only similar
- * (Go's `encoding/json` folds case; others strip what they cannot print), or the first of two equal ones: what the
- * gateway judged would then not be what the server does.
+ * Keys that decide what a message does, by containing object. Servers differ: Go's `encoding/json` ignores case, others
+ * strip unprintable characters or take the first duplicate, so such a key could bypass the gateway's checks.
  */
 const MESSAGE = wordsOf('jsonrpc', 'id', 'method', 'params', 'result', 'error')
 const PARAMS = wordsOf('name', 'arguments', 'uri', '_meta')
-/** Further keys of `params`, folded, which may have another spelling alone, but not beside the right one. */
+/** Further folded keys of `params`: another spelling is allowed, but not in addition to the right one. */
 const LOOSE = new Set(
   ['cursor', 'requestid', 'progresstoken', 'protocolversion', 'capabilities', 'clientinfo'].concat([
     'ref',
@@ -300,7 +302,7 @@ const META = wordsOf('progressToken', PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPA
 
 interface Words {
   words: ReadonlySet<string>
-  /** The words by their folded form. */
+  /** The words by folded form. */
   folded: ReadonlyMap<string, string>
 }
 
@@ -308,27 +310,27 @@ function wordsOf(...words: string[]): Words {
   return { words: new Set(words), folded: new Map(words.map((word) => [fold(word), word])) }
 }
 
-/** Characters of a key of these objects; a longer one could hide a similar key behind what is stripped. */
+/** Maximum characters of a key; a longer one could hide a protocol key after stripping. */
 const MAX_KEY = 256
 
-/** Characters of a key that a fault shows. */
+/** Maximum characters of a key shown in a fault. */
 const MAX_SHOWN = 60
-/** Keys of one of these objects. */
+/** Maximum keys of one object. */
 const MAX_KEYS = 1_000
 
-/** Finds keys of JSON-RPC messages that are repeated, or similar to one of the protocol. */
+/** Finds repeated keys, and keys similar to protocol keys, in JSON-RPC messages. */
 export class ProtocolKeys implements KeyWatch {
   readonly depth: number
-  /** A sentence for who sent the message; undefined when there is nothing to refuse. */
+  /** A sentence for the sender; undefined if the message is valid. */
   fault: string | undefined
-  /** Depth of the objects that are messages: 2 in a batch. */
+  /** Depth of message objects: 1, or 2 in a batch. */
   private base = 1
-  /** The key that each level is below: a word, or folded. */
+  /** The current key at each level, exact or folded. */
   private readonly path: string[] = []
-  /** The keys that each level has had. */
+  /** Keys seen so far at each level. */
   private readonly had: (Set<string> | undefined)[] = []
 
-  /** @param whole whether `params` is judged too, as for messages of clients */
+  /** @param whole whether to check `params` too, as for client messages */
   constructor(private readonly whole: boolean) {
     this.depth = whole ? 4 : 2
   }
@@ -358,7 +360,7 @@ export class ProtocolKeys implements KeyWatch {
     const meant = isWord ? undefined : known.folded.get(bare)
     if (meant !== undefined)
       this.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
-    // Of any other key only the very same is a second one: methods of others may tell cases apart.
+    // Other keys count as repeated only if identical, as custom methods may distinguish case.
     const once = LOOSE.has(bare) ? bare : key
     if (before.has(once)) this.fault ??= `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
     before.add(once)
@@ -381,7 +383,7 @@ function decoded(source: string): string | undefined {
   try {
     return JSON.parse(`"${source}"`)
   } catch {
-    // It is not JSON, as the parser finds.
+    // The parser reports invalid JSON itself.
     return source
   }
 }

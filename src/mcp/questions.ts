@@ -1,2 +1,2 @@
-/** Requests of a server that wait for the client's answer, in one session or one call. */
+/** Maximum server requests that wait for the client's answer, in one session or call. */
 export const MAX_QUESTIONS = 64

@@ -10,15 +10,15 @@ import type { Exchange } from './http.ts'
 import { type KeptResult, type KeptResults, readInTurn } from './kept-results.ts'
 import { INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
 
-/** Of a result as a resource; its id follows. */
+/** URI prefix of a result as a resource, before its id. */
 const URI = 'plantgw-result:///'
-/** Characters of a part: when the client does not say, and at most. */
+/** Characters of a part: default and maximum. */
 const USUAL = 20_000
 const MOST = 100_000
-/** Since when results may lead to resources (2025-06-18, Resource Links). */
+/** First revision with resource links in results (2025-06-18, Resource Links). */
 const LINKS = '2025-06-18'
 
-/** `tools/list` of a prefix shows it. */
+/** The tool as listed in `tools/list`. */
 const DEFINITION = {
   name: READ_RESULT,
   title: 'Read the rest of a result',
@@ -45,15 +45,15 @@ const DEFINITION = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 } satisfies JsonObject
 
-/** The results that are kept for the caller of a request, at a prefix that keeps any. */
+/** Results kept for the caller of a request. */
 export interface Results {
-  /** What keeps the rest of the result of a call. */
+  /** A function that keeps the rest of a call's result. */
   keeper(call: Call): Keep
-  /** Whether a request is for a result. */
+  /** Whether a request reads a kept result. */
   isAsked(request: Request): boolean
-  /** Answers a request for a result; whether it is one. */
+  /** Answers a request for a kept result; false: it is another request. */
   answers(call: Call): boolean
-  /** A list of tools with the one that reads results. @param text of the response */
+  /** Adds the reading tool to a list of tools. @param text of the response */
   shown(call: Call, text: string): string
 }
 
@@ -100,10 +100,10 @@ function typeOf({ isJson }: Pick<KeptResult, 'isJson'>): string {
   return isJson ? 'application/json' : 'text/plain'
 }
 
-/** A request for a result: by the tool, or as a resource. */
+/** A request for a kept result, by tool or as a resource. */
 type Asked = { id: string } & ({ uri: string } | { args: JsonObject })
 
-/** Undefined: the request is for something else. */
+/** Undefined: another kind of request. */
 function askedBy({ method, params }: Request): Asked | undefined {
   if (method === 'resources/read') {
     const { uri } = params
@@ -115,7 +115,7 @@ function askedBy({ method, params }: Request): Asked | undefined {
   return { args, id: typeof args.id === 'string' ? args.id : '' }
 }
 
-/** Where a result is. */
+/** Location of a result. */
 type Place = KeptResult | { replica: string } | undefined
 
 function locate(
@@ -128,7 +128,7 @@ function locate(
   const found = replicas.unseal(id)
   if (!found) return undefined
   if (replicas.isOwn(found.owner)) return kept.find(found.state, owner)
-  // A session that another replica has passed on asks for itself; what a replica has asked must not go round.
+  // Sessions forward their own requests, and a forwarded request is not forwarded again.
   return isSessionRevision(revision) || replicas.mayReach(found.owner) ? { replica: found.owner } : undefined
 }
 
@@ -144,7 +144,7 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
 }
 
 async function readWhole(call: Call, uri: string, result: KeptResult): Promise<void> {
-  // Each is written and counted before the next one is.
+  // Each answer is written and counted before the next one.
   await nextTurn()
   const hold = memory.hold(call.exchange.stay.sharer)
   if (hold.add(result.text.length))
@@ -166,7 +166,7 @@ async function elsewhere(call: Call, replica: string): Promise<JsonObject | Faul
   return result
 }
 
-/** Answers with what another replica has returned. */
+/** Answers with the result from another replica. */
 function passOn(call: Call, asked: Asked, { content = [], contents = [], isError }: JsonObject): void {
   if ('uri' in asked) contentsAnswered(call, contents)
   else
@@ -239,7 +239,7 @@ function isCount(value: Json, least: number): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= least
 }
 
-/** The same answer for handles that never were, are over, or are somebody else's. */
+/** One answer for unknown, expired and other callers' handles. */
 function unknown(call: Call, asked: Asked): void {
   if ('uri' in asked) {
     const code = isSessionRevision(call.revision) ? -32002 : INVALID_PARAMS
@@ -250,7 +250,7 @@ function unknown(call: Call, asked: Asked): void {
   }
 }
 
-/** @param failure that the tool reports; absent: there is none */
+/** @param failure error reported by the tool; absent: success */
 function answerText(call: Call, texts: readonly string[], failure?: string): void {
   contentAnswered(
     call,

@@ -19,26 +19,26 @@ import {
 import { metered } from './refused.ts'
 import { claimsRevision } from './stateless.ts'
 
-/** The messages of one POST; more or less than one only in a batch. */
+/** The messages of one POST; exactly one unless it is a batch. */
 export interface Messages {
   messages: Message[]
   batch: boolean
-  /** As it came. */
+  /** Body as received, or rewritten if members were removed. */
   text: string
 }
 
 /** The messages, or the answer that refuses them. */
 export type Received = Messages | { refused: HttpResponse }
 
-/** Characters of what a session keeps of a client's words. */
+/** Maximum characters of client data kept for the life of a session. */
 const MAX_KEPT = 64 * 1024
-/** Characters of a body from which reading it takes a noticeable time. */
+/** Characters of a body whose parsing takes noticeable time. */
 const LARGE = 256 * 1024
 
 /**
- * Reads a POST's body as JSON-RPC; one place for what every transport refuses.
- * @param searches whether the client calls tools by those that find them
- * @param onStream whether the client reads answers on a stream of its own
+ * Reads a POST's body as JSON-RPC, with the checks common to all transports.
+ * @param searches whether the client uses the discovery tools
+ * @param onStream whether the client reads answers on a separate stream
  */
 export async function receive(
   exchange: Exchange,
@@ -57,7 +57,6 @@ export async function receive(
   return 'refused' in received ? received : begin(exchange, received)
 }
 
-/** A promise costs each call a turn, so only a large body has one. */
 function readMessages(exchange: Exchange, body: Body): Received | Promise<Received> {
   const refuse = (status: number, code: number, message: string) => ({
     refused: rpcError(exchange, status, { code, message }),
@@ -83,13 +82,13 @@ function readMessages(exchange: Exchange, body: Body): Received | Promise<Receiv
   if (keys.fault !== undefined) return refuse(400, INVALID_REQUEST, `The message is refused: ${keys.fault}`)
   const { text } = body
   const messagesOf = () => messagesIn(value, text, refuse)
-  // Who waits for the event loop gets a turn between the long steps.
+  // Yields to the event loop between the long steps.
   return text.length > LARGE ? setImmediate().then(messagesOf) : messagesOf()
 }
 
 type Refuse = (status: number, code: number, message: string) => Received
 
-/** The messages of a body that was parsed to `value`. */
+/** The messages in a parsed body. */
 function messagesIn(value: Json, text: string, refuse: Refuse): Received {
   const batch = Array.isArray(value)
   const given = batch ? (value as Json[]) : [value]
@@ -109,12 +108,12 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
-  // What was judged is what is sent.
+  // The backend must receive exactly what was checked.
   const isSame = raw.every((item, i) => item === given[i])
   return { messages, batch, text: isSame ? text : stringify(batch ? raw : raw[0]) }
 }
 
-/** The answer to a body that is not JSON in UTF-8 by its headers. */
+/** The answer to a body whose headers do not declare JSON in UTF-8. */
 function refusedType(exchange: Exchange): HttpResponse | undefined {
   const { 'content-type': type, 'content-encoding': encoding } = exchange.headers
   const refuse = (message: string) => rpcError(exchange, 415, { code: INVALID_REQUEST, message })
@@ -125,7 +124,7 @@ function refusedType(exchange: Exchange): HttpResponse | undefined {
   return undefined
 }
 
-/** Counts the requests as under way, if there is room for them. */
+/** Counts the requests as running, unless a limit is reached. */
 function begin(exchange: Exchange, received: Messages): Received | Promise<Received> {
   const requests = received.messages.filter(({ kind }) => kind === 'request')
   if (!requests.length) return received
@@ -135,10 +134,10 @@ function begin(exchange: Exchange, received: Messages): Received | Promise<Recei
   return limit instanceof Promise ? limit.then(begun) : begun(limit)
 }
 
-/** Requests that are kept whole for as long as a session or a stream. */
+/** Requests kept complete for the life of a session or stream. */
 const KEPT_WHOLE = new Set(['initialize', 'subscriptions/listen'])
 
-/** Whether a message has much of what is kept for as long as a session: who the client is, and what it can do. */
+/** Whether a message has too many characters of data kept for the life of a session: client info and capabilities. */
 function keepsMuch(raw: Json): boolean {
   if (!isObject(raw) || !isObject(raw.params)) return false
   const { method, params } = raw
@@ -153,7 +152,7 @@ function isJsonType(type: string | undefined): boolean {
   if (type === 'application/json') return true
   const [essence = '', ...parameters] = (type ?? '').toLowerCase().split(';')
   if (essence.trim() !== 'application/json') return false
-  // JSON is UTF-8 (RFC 8259, 8.1); a server could read a message otherwise than the gateway has.
+  // JSON is UTF-8 (RFC 8259, 8.1); with another charset a server could read a different message.
   return parameters.every((parameter) => {
     const [name = '', value = ''] = parameter.split('=')
     return name.trim() !== 'charset' || /^"?(?:utf-?8|us-ascii)"?$/.test(value.trim())

@@ -5,12 +5,12 @@ import { unwrapped } from './discover.ts'
 import { type Exchange, json, rpcError } from './http.ts'
 import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
 
-/** What is read of a body, or what is answered to it. */
+/** Messages of a body, or the answer that refuses it. */
 type Read = { messages: Message[]; batch: boolean; text: string } | { refused: HttpResponse }
 
 /**
- * Counts the requests of a body, or a body without any as one; those beyond a rate are refused: a single one by the status
- * of the response, one of several, or of a client that reads answers on a stream, by an error in its place.
+ * Counts the requests of a body, or 1 for a body without requests. A single request beyond a rate is refused with
+ * status 429; in batches, and for clients that read answers on a stream, with an error in its place.
  */
 export function metered(
   exchange: Exchange,
@@ -25,7 +25,7 @@ export function metered(
   return found instanceof Promise ? found.then(judged) : judged(found)
 }
 
-/** @param excesses of the requests, or of a body without any */
+/** @param excesses for each request, or one for a body without requests */
 function beyondRate(
   exchange: Exchange,
   read: Read,
@@ -51,7 +51,7 @@ function beyondRate(
   return refused ? { refused } : passing
 }
 
-/** The answer to a batch that goes on whole or not at all, of which a request is refused; undefined: none is. */
+/** Refuses a whole batch if any of its requests is refused; undefined if none is. */
 export function refusedBatch(
   exchange: Exchange,
   { messages }: { messages: readonly Message[] },
@@ -79,7 +79,10 @@ function errorOf(excess: Excess): RpcError {
   return { code: RATE_LIMITED, message: rateMessage(excess), data: { retryAfter: excess.retryAfter } }
 }
 
-/** The tool that is called: also by one that calls it, whether or not this process knows that the client has that one. */
+/**
+ * The called tool, also when called through `call_tool`, even if this process does not know that the client has that
+ * tool.
+ */
 function toolOf(request: Request): string | undefined {
   const { method, params } = unwrapped(request) as Request
   return method === 'tools/call' && typeof params.name === 'string' ? params.name : undefined

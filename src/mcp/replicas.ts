@@ -18,58 +18,61 @@ import {
 import type { Messages } from './receive.ts'
 import type { Session } from './session.ts'
 
-/** The other replicas of the gateway, as one request sees them: what it makes is worth nothing to other callers. */
+/** The other replicas of the gateway, for one request; values it creates are bound to its caller. */
 export interface Replicas {
-  /** The id that the client gets for a session. */
+  /** The session id for the client. */
   issue(ticket: Omit<Ticket, 'owner' | 'process' | 'opened'>): string
   read(id: string): Ticket | undefined
-  /** A `requestState` that names this replica. */
+  /** Creates a `requestState` that names this replica. */
   seal(state: string): string
   unseal(state: string): WaitingState | undefined
   isOwn(owner: string): boolean
-  /** Names this replica in the ids of events: 8 characters of Base64url. */
+  /** Name of this replica in event ids: 8 characters of Base64url. */
   mark(): string
-  /** The address of the other replica that a mark names; undefined: it is not known, or may not be asked. */
+  /** The address of the replica with this mark; undefined: unknown, or must not be asked. */
   marked(mark: string): string | undefined
-  /** Whether another replica has passed the request on. */
+  /** Whether another replica forwarded the request. */
   readonly isPassed: boolean
-  /** Makes this replica known to the one that opened a session; what the request should wait for. */
+  /** Announces this replica to the one that opened a session; the request should wait for the result. */
   meet(ticket: Ticket): Promise<void> | undefined
-  /** Has the other replicas take this request, too; they answer nobody. @param but the address of one that has it */
+  /**
+   * Sends this request to all other replicas and ignores their answers. @param but address of a replica that already
+   * has it
+   */
   tell(body?: string, but?: string): Promise<void>
   /**
-   * The answer of another replica to this request; undefined when that one is gone, or none is asked, as the
-   * request has come from a replica already.
-   * @param body of a POST, as it came
+   * Forwards this request to another replica; undefined if it is unreachable, or the request was already forwarded.
+   * @param body of a POST, as received
    * @param id of its request, for errors
    */
   forward(owner: string, body?: string, id?: RequestId | null): Promise<HttpResponse | undefined>
-  /** Whether this request, if it came from a replica, may lead to another one. */
+  /** Whether this request, if forwarded by a replica, may be forwarded again to `owner`. */
   mayReach(owner: string): boolean
   /**
-   * Sends another replica a stateless request (2026-07-28) for the caller of this one, outside of any session.
-   * @returns its result; undefined: the replica is gone, or has answered with an error
+   * Sends another replica a stateless request (2026-07-28) for the same caller, outside of any session.
+   * @returns its result; undefined: the replica is unreachable or returned an error
    */
   ask(
     owner: string,
     request: Pick<Request, 'method' | 'params'>,
     signal: AbortSignal,
   ): Promise<JsonObject | Fault | undefined>
-  /** Whether there are workers among which what is there once has a place, and none has passed the request on. */
+  /** Whether workers share single-instance servers, and the request was not forwarded by one. */
   readonly hasPlaces: boolean
   /**
-   * The answer of the worker that has what is there once for all workers; undefined: that is this one, or there are none.
-   * @param key of what is there once
+   * The answer of the worker that owns a single-instance server; undefined: this worker owns it, or there are no
+   * workers.
+   * @param key of the single-instance server
    */
   inPlace(key: string, body: string, id: RequestId): Promise<HttpResponse | undefined> | undefined
 }
 
-/** Seconds for which a session is taken up where it is not known; where it is in use it goes on. */
+/** Seconds for which an unknown session can be resumed; sessions in use do not expire. */
 const LIFE = 7 * 24 * 3600
 
 /**
- * The id that a client gets for a session, with what other replicas have to know of it.
- * @param carried undefined: only this process can go on with the session
+ * The session id for a client, with the data that other replicas need to resume it.
+ * @param carried undefined: only this process can serve the session
  */
 export function idOf(
   { replicas }: Exchange,
@@ -80,14 +83,16 @@ export function idOf(
   return replicas ? replicas.issue(ticket) : id
 }
 
-/** The session that a client names; the replica that has it; undefined when there is none for this client. */
+/**
+ * The session that a client names, or access to the replica that has it; undefined: this client has no such session.
+ */
 export type Located =
-  /** `met`: a request waits until the replica that opened the session knows of its part here. */
+  /** `met`: the request waits until the replica that opened the session knows that it is served here too. */
   | { session: Session; met?: Promise<void> | undefined }
   | { elsewhere(body?: string, id?: RequestId | null): Promise<HttpResponse | undefined> }
   | undefined
 
-/** Finds what a client's id stands for. */
+/** Finds the session or replica of a client's session id. */
 export function locate(exchange: Exchange, endpoint: Endpoint, named: string): Located {
   const { hub, prefix, caller } = endpoint
   const { replicas } = exchange
@@ -98,9 +103,9 @@ export function locate(exchange: Exchange, endpoint: Endpoint, named: string): L
   const ticket = replicas.read(named)
   if (!ticket) return undefined
   const local = hub.session(ticket.id, prefix, caller)
-  // What was opened here needs no ticket.
+  // Sessions opened here need no ticket.
   if (local && local.owner === undefined) return { session: local }
-  // A replica that has no part of the session is told of its end.
+  // A replica that does not serve the session only records its end.
   const isEnd = exchange.method === 'DELETE'
   if (!local && replicas.isPassed && (isEnd || ticket.kind !== 'held') && !replicas.isOwn(ticket.owner)) {
     if (isEnd) hub.forbid(ticket.id)
@@ -112,14 +117,16 @@ export function locate(exchange: Exchange, endpoint: Endpoint, named: string): L
   return { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
 }
 
-/** The session that a client names, if it is known here. */
+/** The session that a client names, if known here. */
 export function localSession({ replicas }: Exchange, endpoint: Endpoint, named: string): Session | undefined {
   const { hub, prefix, caller } = endpoint
   const id = replicas ? replicas.read(named)?.id : named
   return id === undefined ? undefined : hub.session(id, prefix, caller)
 }
 
-/** The id, within the gateway, of the session that a client names; undefined: no replica has opened it for this caller. */
+/**
+ * The gateway's internal id of the session that a client names; undefined: not opened for this caller by any replica.
+ */
 export function sessionIdOf(
   { replicas }: Pick<Exchange, 'replicas'>,
   { hub, prefix, caller }: Pick<Endpoint, 'hub' | 'prefix' | 'caller'>,
@@ -128,7 +135,7 @@ export function sessionIdOf(
   return replicas ? replicas.read(named)?.id : hub.session(named, prefix, caller)?.id
 }
 
-/** Goes on with a session that another replica opened, where the backend can. */
+/** Resumes a session opened by another replica, if the backend can. */
 function resume(
   exchange: Exchange,
   { hub, prefix, caller, backend, account }: Endpoint,
@@ -151,14 +158,14 @@ function resume(
   return session
 }
 
-/** Takes what a client sends to the replica that it is for: what is no request and is not known here. */
+/** Forwards a client's cancellations and responses to the replica that they belong to, unless they belong here. */
 export function passOn(
   exchange: Exchange,
   session: Session,
   { messages, batch, text }: Messages,
 ): Promise<unknown> | undefined {
   if (!batch) return passOne(exchange, session, messages[0] as Message, text)
-  // Its requests are carried out here.
+  // Requests in the batch are served here.
   const passed = messages.flatMap((one) =>
     'raw' in one ? (passOne(exchange, session, one, stringify(one.raw)) ?? []) : [],
   )
@@ -176,7 +183,7 @@ function passOne(
   return message.kind === 'response' ? passAnswer(exchange, session, message, body) : undefined
 }
 
-/** Takes an answer to the replica that has asked, which its id names. */
+/** Forwards an answer to the replica named by the question's id. */
 function passAnswer(
   { replicas }: Exchange,
   session: Session,
@@ -190,7 +197,7 @@ function passAnswer(
     : replicas.forward(owner, body).then(() => undefined)
 }
 
-/** Takes a cancellation to the other replicas, if the call is not under way here. */
+/** Forwards a cancellation to the other replicas, unless the call is running here. */
 async function passCancellation(
   exchange: Exchange,
   { owner, calls, served }: Session,
@@ -198,17 +205,17 @@ async function passCancellation(
   body: string,
 ): Promise<void> {
   const { replicas } = exchange
-  // The server of bytes that pass knows of the call, whichever replica it came through; without a ticket, no other one has it.
+  // A pass-through server knows the call whichever replica sent it; without a ticket no other replica can have it.
   if (!replicas || replicas.isPassed || served.passThrough || !served.ticket()) return
   if (calls.has(requestIdOf(cancelled))) return
   await Promise.all([owner !== undefined && replicas.forward(owner, body), replicas.tell(body, owner)])
 }
 
-/** Has the other replicas end a session; whether the one that opened it did. */
+/** Ends a session on the other replicas; whether the one that opened it did so. */
 export async function endElsewhere(exchange: Exchange, { owner }: Session): Promise<boolean> {
   const { replicas } = exchange
   if (!replicas) return false
-  // Only the replica that opened it tells the server.
+  // Only the replica that opened it notifies the server.
   if (replicas.isPassed) return owner !== undefined
   const [answer] = await Promise.all([
     owner === undefined ? undefined : replicas.forward(owner),
@@ -217,7 +224,7 @@ export async function endElsewhere(exchange: Exchange, { owner }: Session): Prom
   return answer?.ok === true
 }
 
-/** The answer for a session that is not there, upon which the client initializes again. */
+/** The answer for an unknown session, after which the client initializes again. */
 export function unknownSession(exchange: Exchange, id: RequestId | null = null): HttpResponse {
   const message = 'The session is unknown or has ended: send initialize again without a session id'
   return rpcError(exchange, 404, { code: INVALID_REQUEST, message }, id)

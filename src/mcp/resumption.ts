@@ -3,11 +3,11 @@ import { type Hold, memory } from '../access/memory.ts'
 import { event } from './http.ts'
 import type { EventStream } from './stream.ts'
 
-/** Characters of the events that one session keeps; a larger one, of `maxQueued` at most, is kept alone. */
+/** Characters of events kept for one session; a larger event, up to `maxQueued`, is kept alone. */
 const MAX_KEPT = 1024 * 1024
 /** Milliseconds for which an event is kept. */
 const KEPT_FOR = 300_000
-/** Streams of one session that a client may come back to. */
+/** Maximum resumable streams of one session. */
 const MAX_STREAMS = 256
 
 interface KeptEvent {
@@ -18,9 +18,9 @@ interface KeptEvent {
 }
 
 /**
- * The last events of a session's streams, for a client that lost its connection and comes back with `Last-Event-ID`
- * (2025-11-25, Resumability and Redelivery). An event's id names the log, its stream and its number there; the name of the
- * log begins with the mark of the replica that has it: another one that serves the session has a log of its own.
+ * The latest events of a session's streams, for a client that reconnects with `Last-Event-ID` (2025-11-25, Resumability
+ * and Redelivery). An event id names the log, the stream and the event's number. The log's name begins with the mark of
+ * its replica, as each replica that serves the session has its own log.
  */
 export class EventLog {
   readonly #name: string
@@ -30,15 +30,15 @@ export class EventLog {
   #count = 0
 
   /**
-   * @param sharer whose share of the memory it takes, as long as nothing else needs it
-   * @param mark of this replica; absent: the gateway is alone
+   * @param sharer quota key charged for the memory, which is freed if needed elsewhere
+   * @param mark of this replica; absent: there is only one
    */
   constructor(sharer: string, mark = '') {
     this.#name = mark + randomBytes(6).toString('base64url')
     this.#hold = memory.spare(sharer, () => this.#drop())
   }
 
-  /** A new stream of the session. @param ofCall whether it ends with the answer to a request */
+  /** Opens a stream of the session. @param ofCall whether it ends with the answer to a request */
   open(connection: EventStream, ofCall = false): ResumableStream {
     const stream = new ResumableStream(this, ++this.#count, ofCall)
     stream.connect(connection)
@@ -47,7 +47,7 @@ export class EventLog {
     return stream
   }
 
-  /** The stream to which a client comes back; undefined when it is not known any more. */
+  /** The stream to resume; undefined: unknown. */
   find(lastEventId: string): { stream: ResumableStream; after: number } | undefined {
     const [, name, number, after] = /^([\w-]{8,16})\.(\d{1,15})\.(\d{1,15})$/.exec(lastEventId) ?? []
     const stream = name === this.#name ? this.#streams.get(Number(number)) : undefined
@@ -68,12 +68,12 @@ export class EventLog {
     stream.kept++
   }
 
-  /** The events of a stream after one, the oldest first. */
+  /** Events of a stream after a number, oldest first. */
   after(stream: ResumableStream, number: number): KeptEvent[] {
     return this.#events.filter((kept) => kept.stream === stream && kept.number > number)
   }
 
-  /** Forgets what is too old. */
+  /** Drops expired events. */
   expire(): void {
     const oldest = performance.now() - KEPT_FOR
     while (this.#events[0] && this.#events[0].at < oldest) this.#drop()
@@ -96,7 +96,7 @@ export class EventLog {
 
   #forgetOldest(): void {
     for (const stream of this.#streams.values()) {
-      // An answer is owed yet.
+      // The call's answer is still to come.
       if (stream.ofCall ? !stream.ended : stream.isConnected) continue
       this.#streams.delete(stream.number)
       return
@@ -104,7 +104,7 @@ export class EventLog {
   }
 }
 
-/** The mark of the replica that has sent an event; undefined: its id has none. */
+/** The mark of the replica that sent an event; undefined: the id has none. */
 export function markIn(lastEventId: string): string | undefined {
   return /^([\w-]{8})[\w-]{8}\./.exec(lastEventId)?.[1]
 }
@@ -113,7 +113,7 @@ export function markIn(lastEventId: string): string | undefined {
 export class ResumableStream {
   /** No event follows. */
   ended = false
-  /** Events of it that the log has. */
+  /** Number of its events in the log. */
   kept = 0
   #connection: EventStream | undefined
   #last = 0
@@ -128,26 +128,26 @@ export class ResumableStream {
     return this.#connection?.isConnected === true
   }
 
-  /** The connection over which events go from now on; one that is there already ends. */
+  /** Replaces the connection, and closes the previous one. */
   connect(connection: EventStream): void {
     const former = this.#connection
     this.#connection = connection
     former?.close()
   }
 
-  /** The connection is gone. */
+  /** Called when a connection has closed. */
   disconnected(connection: EventStream): void {
     if (this.#connection === connection) this.#connection = undefined
   }
 
-  /** Sends again what came after an event, and goes on. */
+  /** Sends the events after a number again, and continues. */
   resume(connection: EventStream, after: number): void {
     this.connect(connection)
     for (const { number, text } of this.log.after(this, after)) connection.write(this.#eventOf(number, text))
     if (this.ended) connection.close()
   }
 
-  /** Gives the client an id to come back with before there is an event. */
+  /** Sends an event id before the first event, so that the client can resume. */
   prime(): void {
     this.#connection?.write(`id: ${this.log.idOf(this, this.#last)}\ndata:\n\n`)
   }
@@ -164,13 +164,13 @@ export class ResumableStream {
     this.#connection?.write(comment)
   }
 
-  /** Nothing follows. */
+  /** Ends the stream. */
   end(): void {
     this.ended = true
     this.close()
   }
 
-  /** Ends the connection; the client may come back. */
+  /** Closes the connection; the client may resume. */
   close(): void {
     this.#connection?.close()
   }

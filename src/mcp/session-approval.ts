@@ -11,7 +11,7 @@ import { sessionSource } from './list-source.ts'
 import { MAX_QUESTIONS } from './questions.ts'
 import type { Session, SessionCall } from './session.ts'
 
-/** Answers a call of a session that nobody approves; whether it may go on. */
+/** Whether a session's call is approved or needs no approval; otherwise answers it. */
 export async function isApproved(session: Session, call: SessionCall): Promise<boolean> {
   const tool = await toolToApprove(call, sessionSource(session, call))
   if (!tool || tool === 'free') return tool === 'free'
@@ -25,13 +25,13 @@ export async function isApproved(session: Session, call: SessionCall): Promise<b
   return true
 }
 
-/** Asks the person at the client to approve a call. */
+/** Asks the client's user to approve a call. */
 async function askFor(
   session: Session,
   call: SessionCall,
   tool: ToolToApprove,
 ): Promise<'accepted' | [outcome: Unapproved, why?: string]> {
-  // Earlier revisions have no elicitation, whatever a client declares.
+  // Earlier revisions have no elicitation, whatever the client declares.
   if (!session.elicits || session.revision < '2025-06-18') return ['unavailable']
   if (!session.isReachable(call))
     return ['unavailable', 'the client accepts no text/event-stream, on which it could be asked']

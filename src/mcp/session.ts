@@ -47,31 +47,31 @@ import {
   StreamReply,
 } from './stream.ts'
 
-/** What is known of a session before anything serves it. */
+/** Facts known before a backend serves the session. */
 export interface SessionFacts {
   readonly id: string
-  /** The prefix it was opened at; it is unknown elsewhere. */
+  /** The prefix where it was opened; it is unknown elsewhere. */
   readonly prefix: string
-  /** Who opened it; it is unknown to others. */
+  /** The caller who opened it; it is unknown to others. */
   readonly caller: string | undefined
-  /** Whose share of the limits it is part of. */
+  /** Quota key for its limits. */
   readonly sharer: string
   readonly revision: SessionRevision
-  /** The replica that opened it, where it is one that is taken up by its id; absent: this process did. */
+  /** The replica that opened it, if it was resumed from its id; absent: this process. */
   readonly owner?: string
-  /** Whether its stream carries all of its answers: over SSE (2024-11-05) and over standard input and output. */
+  /** Whether answers are sent on its stream: SSE (2024-11-05) and stdio. */
   readonly onStream: boolean
-  /** Names this replica in the ids of events; absent: the gateway is alone. */
+  /** Mark of this replica for event ids; absent: there is only one. */
   readonly mark?: string | undefined
 }
 
-/** A progress token that no message carries. */
+/** A progress token that no message has. */
 const NONE = Symbol('none')
 const ENDED = new Fault('cancelled', 'The session has ended')
 
 /**
- * A client's session of a revision with a handshake: its calls under way, its streams, and the messages that wait for
- * one. It outlives a reload, which changes what serves it.
+ * A client's session-based session: running calls, streams, and messages that wait for a stream. It outlives reloads,
+ * which replace its backend.
  */
 export class Session implements Resumable {
   readonly id: string
@@ -80,48 +80,48 @@ export class Session implements Resumable {
   readonly sharer: string
   readonly owner: string | undefined
   readonly onStream: boolean
-  /** Agreed on by `initialize`. */
+  /** Negotiated by `initialize`. */
   revision: SessionRevision
-  /** When the last request came, of `performance.now()`. */
+  /** Time of the last request, by `performance.now()`. */
   lastUsed = performance.now()
-  /** GET streams, the newest last; messages that answer no request go to the newest. */
+  /** GET streams, newest last; server-initiated messages go to the newest. */
   streams: ClientStream[] = []
-  /** Calls under way, by request id. */
+  /** Running calls, by request id. */
   readonly calls = new InFlight<RequestId, SessionCall>()
-  /** The lists that its client was told may change; undefined: it is not known. */
+  /** Lists declared as changeable to the client; undefined: unknown. */
   lists: ReadonlySet<ListKind> | undefined
-  /** What serves it. */
+  /** The backend that serves it. */
   served!: BackendSession
-  /** What served it before a reload, as long as it has something under way. */
+  /** The backend before a reload, while it is still busy. */
   former: BackendSession | undefined
-  /** The change of what serves it, while it is under way. */
+  /** The replacement of the backend, while in progress. */
   changing: Promise<BackendSession | Fault | undefined> | undefined
   private taskTokens: Set<unknown> | undefined
   /** Requests that the client has not answered. */
   private asked: Map<RequestId, Asked> | undefined
-  /** Whether its client can ask a person by a form. */
+  /** Whether the client supports elicitation by form. */
   elicits = false
-  /** What its client has said of itself; undefined: nothing yet, or another replica has heard it. */
+  /** The client's info and capabilities; undefined: not initialized, or known only to another replica. */
   hello: { capabilities: JsonObject; clientInfo: JsonObject } | undefined
-  /** Its client answers nothing any more. */
+  /** The client cannot answer any more. */
   private isSilent = false
-  /** How its client has tools listed; undefined: all of them. */
+  /** Tool listing mode; undefined: all tools. */
   listing: Listing | undefined
-  /** Nothing may begin in it any more. */
+  /** No call may start any more. */
   isEnded = false
   private onClosed: (() => void) | undefined
-  /** When its client had it, of `performance.now()`; undefined: another replica has opened it, and counts it. */
+  /** When it was opened, by `performance.now()`; undefined: another replica opened and counts it. */
   private since: number | undefined
   private waiting: Waiting | undefined
   private kept: EventLog | undefined
   private readonly mark: string | undefined
 
-  /** @param end ends the session for everyone */
+  /** @param end ends the session everywhere */
   constructor(
     { id, prefix, caller, sharer, owner, onStream, revision, mark }: SessionFacts,
     private readonly account: Accounting,
     readonly end: () => void,
-    /** Milliseconds that a person has to answer. */
+    /** Milliseconds in which a person may answer. */
     private readonly answerTime = ANSWER_TIME,
   ) {
     this.id = id
@@ -134,7 +134,7 @@ export class Session implements Resumable {
     this.mark = mark
   }
 
-  /** The last events of its streams. */
+  /** The latest events of its streams. */
   get log(): EventLog {
     this.kept ??= new EventLog(this.sharer, this.mark)
     return this.kept
@@ -144,7 +144,7 @@ export class Session implements Resumable {
     return this.revision === '2025-11-25'
   }
 
-  /** Forgets events that are too old. */
+  /** Drops expired events. */
   expire(): void {
     this.kept?.expire()
   }
@@ -157,21 +157,21 @@ export class Session implements Resumable {
     return this.calls.size > 0 || this.served?.busy() === true || this.former?.busy() === true
   }
 
-  /** Its client has it. */
+  /** Called when the client has received its session id. */
   opened(exchange: Exchange): void {
     if (this.isEnded) return
     this.since = performance.now()
     this.onClosed = this.account.witness?.session(this.id, this.account, exchange)
   }
 
-  /** Changes what serves the session; calls under way end where they began. */
+  /** Replaces the backend; running calls end on the previous one. */
   serveBy(served: BackendSession): void {
     const before = this.served as BackendSession | undefined
     if (before && before !== served && (before.busy() || this.hasCalls(before))) this.former = before
     this.served = served
   }
 
-  /** Takes the messages of one POST. */
+  /** Handles the messages of one POST. */
   post(
     exchange: Exchange,
     messages: Messages,
@@ -198,14 +198,14 @@ export class Session implements Resumable {
     return this.take(exchange, messages, reply, account, to) ? reply.response : accepted(exchange)
   }
 
-  /** Takes messages of a transport that answers on the stream. */
+  /** Handles messages of a transport that answers on the stream. */
   receive(exchange: Exchange, messages: Messages, account: Accounting): void {
     const [stream] = this.streams
     if (stream)
       this.take(exchange, messages, new StreamReply(stream), account, this.recipient(messages, exchange))
   }
 
-  /** Hands messages to what serves the session; false when no answer is owed. */
+  /** Passes messages to the backend; false if no answer is due. */
   private take(
     exchange: Exchange,
     { messages, batch, text }: Messages,
@@ -217,7 +217,7 @@ export class Session implements Resumable {
     const reply = batch && owed > 0 ? new BatchReply(given, owed, exchange.stay) : given
     const steps: (() => void)[] = []
     for (const message of messages) {
-      // What was judged is what is sent.
+      // The backend must receive exactly what was checked.
       const own = batch || isJudged(exchange) || this.listing ? textOf(message) : text
       if (message.kind === 'request') {
         const call = new SessionCall(exchange, message, own, reply, account, this, to)
@@ -232,7 +232,7 @@ export class Session implements Resumable {
     return owed > 0
   }
 
-  /** Counts a call as under way; false: it is refused. */
+  /** Registers a call as running; false: it is refused. */
   private enter(call: SessionCall): boolean {
     const { id } = call.request
     if (call.served.needsUniqueIds && this.calls.has(id)) {
@@ -244,7 +244,7 @@ export class Session implements Resumable {
   }
 
   private begin(call: SessionCall): void {
-    // It was cancelled, or the session has ended, while it waited for those before it in its batch.
+    // It was cancelled, or the session ended, while earlier messages of the batch were handled.
     if (call.over) return
     const { listing } = this
     if (listing && isDiscovered(call, listing)) {
@@ -269,8 +269,8 @@ export class Session implements Resumable {
   }
 
   /**
-   * Asks the client something for a call: its response, or undefined when the call is over before.
-   * Other replicas know from the id who has asked.
+   * Asks the client something for a call; undefined: the call ended first. The id tells other replicas where to forward
+   * the answer.
    */
   ask(
     call: SessionCall,
@@ -302,7 +302,7 @@ export class Session implements Resumable {
     })
   }
 
-  /** From now on its client answers nothing: what it was asked, and will be, has no answer. */
+  /** The client cannot answer any more: ends current questions, and later ones at once. */
   silence(): void {
     this.isSilent = true
     for (const [id, { from, settle }] of [...(this.asked ?? [])]) {
@@ -312,12 +312,12 @@ export class Session implements Resumable {
     }
   }
 
-  /** Whether the client was asked something under this id here. */
+  /** Whether this replica sent the client a request with this id. */
   hasAsked(id: RequestId): boolean {
     return this.asked?.has(id) === true
   }
 
-  /** The response to a request of the gateway's own, as the client of a call would see it. */
+  /** The response to one of the gateway's own requests, as the client would see it. */
   inquire(call: SessionCall, method: string, params: JsonObject): Promise<JsonObject | Fault> {
     const request = ownRequest(method, params)
     const { id, raw } = request
@@ -329,7 +329,7 @@ export class Session implements Resumable {
     return reply.response
   }
 
-  /** What a POST is for: messages that are not requests may be owed to what served the session before a reload. */
+  /** The backend for a POST: cancellations and responses may belong to the one before a reload. */
   private recipient({ messages }: Messages, exchange: Exchange): BackendSession {
     const { former, served } = this
     if (!former) return served
@@ -337,13 +337,13 @@ export class Session implements Resumable {
       this.former = undefined
       return served
     }
-    // What passes bytes on judges no requests, which may be in one batch with what is owed to it.
+    // Pass-through checks no single requests, so a batch with one goes to the current backend.
     if (isJudged(exchange) && messages.some(({ kind }) => kind === 'request')) return served
     const isFormers = (message: Message) => message.kind !== 'request' && this.addressee(message) === former
     return messages.some(isFormers) ? former : served
   }
 
-  /** Whom a notification or response of the client is for. */
+  /** The backend that a notification or response belongs to. */
   private addressee(message: Message): BackendSession {
     const { former, served } = this
     let found: BackendSession | undefined
@@ -358,11 +358,11 @@ export class Session implements Resumable {
         found = this.hasQuestions(former) ? former : undefined
     }
     if (found) return found
-    // What it has under way is not known of one that passes bytes through.
+    // The calls of a pass-through backend are not tracked, so assume that the message belongs to it.
     return former?.passThrough && former.busy() ? former : served
   }
 
-  /** Takes a notification or response of the client. */
+  /** Handles a notification or response of the client. */
   private notify(message: Message, text: string): void {
     const to = this.addressee(message)
     if (message.kind === 'response' && message.id !== null) {
@@ -376,7 +376,7 @@ export class Session implements Resumable {
     if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       const call = this.calls.get(requestIdOf(message))
       call?.cancel()
-      // Nobody but the gateway knows of it.
+      // The server never received the call.
       if (call && !call.isStarted) return
     }
     to.notify(message, text)
@@ -387,12 +387,12 @@ export class Session implements Resumable {
     return false
   }
 
-  /** Whether calls of a backend session are under way. */
+  /** Whether calls of a backend session are running. */
   hasCalls(of: BackendSession): boolean {
     return this.calls.values().some(({ served }) => served === of)
   }
 
-  /** Takes a request or notification of a server. */
+  /** Handles a request or notification of a server. */
   deliver(message: Message, text: string, from: BackendSession): void {
     if (message.kind === 'notification' && message.method === 'notifications/tools/list_changed')
       forgetTools(from, this.id)
@@ -412,7 +412,7 @@ export class Session implements Resumable {
     } else if (message.kind === 'notification' && message.method === 'notifications/cancelled')
       this.asked?.delete(requestIdOf(message))
     call?.refresh()
-    // Progress is of no use after the answer, so both are kept for whoever resumes the stream.
+    // Progress after the answer is useless, so it is kept with the answer for the resumed stream.
     const isProgress = message.kind === 'notification' && message.method === 'notifications/progress'
     const isKept = isProgress && !this.streams.length && call?.canResume() === true
     if (call && (isKept || call.canStream())) call.message(text)
@@ -420,8 +420,8 @@ export class Session implements Resumable {
   }
 
   /**
-   * Sends what answers no request: to the newest stream, beside the answer of another call, or once there is a stream.
-   * @param once whether one that waits can stand for all of its kind
+   * Sends a server-initiated message on the newest stream, else on any open response, else queues it.
+   * @param once whether one queued message suffices for all equal ones
    */
   private send(text: string, once: boolean): void {
     const stream = this.streams.at(-1)
@@ -431,7 +431,7 @@ export class Session implements Resumable {
     else this.wait(text, once && (this.waiting?.size ?? 0) >= FEW_WAITING)
   }
 
-  /** Tells the client that a list changed, at once or, once for all changes, when it opens a stream. */
+  /** Notifies the client that a list changed, or queues one notification until it opens a stream. */
   announce(list: ListKind, text: string): void {
     if (this.lists && !this.lists.has(list)) return
     const stream = this.streams.at(-1)
@@ -450,25 +450,27 @@ export class Session implements Resumable {
     log.warn({ tenant, prefix }, 'messages for a client without an open stream were lost (maxQueued)')
   }
 
-  /** Makes a stream the one to which messages go that answer no request. */
+  /** Makes a stream the target of server-initiated messages. */
   open(stream: ClientStream): void {
-    // A client may come back before the gateway knows that it was gone.
+    // A client may reconnect before its disconnection is noticed.
     this.streams = [...this.streams.filter((other) => other !== stream), stream]
     this.catchUp(stream)
   }
 
-  /** Sends what waits for a stream. */
+  /** Sends the queued messages. */
   catchUp(stream: ClientStream): void {
     for (const text of this.waiting?.take() ?? []) stream.send(text)
   }
 
-  /** Of progress that may come: of calls under way, and of tasks, which go on after the answer (2025-11-25, Tasks). */
+  /**
+   * Tokens of expected progress: of running calls, and of tasks, which continue after the answer (2025-11-25, Tasks).
+   */
   private tokensOf(from: BackendSession): unknown[] {
     const calls = this.calls.values().filter(({ served, isStarted }) => served === from && isStarted)
     return [...calls.map(({ token }) => token), ...(this.taskTokens ?? [])]
   }
 
-  /** Which call a message of a server belongs to. */
+  /** The call that a server's message belongs to. */
   private callOf(message: Message, from: BackendSession): SessionCall | undefined {
     const calls = this.calls.values().filter(({ served, isStarted }) => served === from && isStarted)
     if (message.kind === 'notification') {
@@ -483,7 +485,7 @@ export class Session implements Resumable {
     return calls.length === 1 ? calls[0] : undefined
   }
 
-  /** Whether a client that can be reached is asked something for a call: it is not the server that is silent then. */
+  /** Whether a reachable client was asked something for a call: the server's silence is then no timeout. */
   isAsked(call: SessionCall): boolean {
     return (
       this.isReachable(call) && [...(this.asked?.values() ?? [])].some((question) => question.call === call)
@@ -495,7 +497,7 @@ export class Session implements Resumable {
     return call.canStream() || this.streams.length > 0
   }
 
-  /** A call is over. */
+  /** Called when a call has ended. */
   settled(call: SessionCall): void {
     if (this.calls.get(call.request.id) === call) this.calls.delete(call.request.id)
     if (call.token !== NONE && isObject(call.request.params.task)) {
@@ -511,7 +513,7 @@ export class Session implements Resumable {
     call.served.onSettled?.()
   }
 
-  /** Ends calls of a backend session with a fault: these, or all. */
+  /** Fails calls of a backend session: these, or all. */
   fail(from: BackendSession, fault: Fault, ids?: Iterable<RequestId>): void {
     for (const id of ids ?? this.calls.keys()) {
       const call = this.calls.get(id)
@@ -519,21 +521,21 @@ export class Session implements Resumable {
     }
   }
 
-  /** A server has lost its state, and with it what it has asked: ends its calls, these or all. */
+  /** Fails the calls of a server that lost its state, these or all, and drops its questions. */
   lose(from: BackendSession, fault: Fault, ids?: Iterable<RequestId>): void {
     for (const [id, { from: who, settle }] of this.asked ?? [])
       if (who === from && !settle) this.asked?.delete(id)
     this.fail(from, fault, ids)
   }
 
-  /** Resolves when no call is under way, or what serves them has ended them. */
+  /** Resolves when no call is running, or the backend has ended its calls. */
   async drain(limit?: number): Promise<void> {
     const { served, former } = this
     const calls = served.drain ? [] : this.calls.values().map((call) => call.ended())
     await Promise.all([...calls, served.drain?.(limit), former?.drain?.(limit)])
   }
 
-  /** Ends calls, streams, and what serves the session. @param forGood whether the client ended it */
+  /** Ends calls, streams and backend sessions. @param forGood whether the client ended the session */
   close(forGood: boolean): void {
     this.isEnded = true
     for (const call of this.calls.values()) call.give(ENDED)
@@ -554,16 +556,16 @@ export class Session implements Resumable {
 interface Asked {
   from: BackendSession
   call: SessionCall | undefined
-  /** Takes the response, where it is for the gateway; undefined: there will be none. */
+  /** Receives the response to one of the gateway's own questions; undefined: there will be no response. */
   settle?(response: JsonObject | undefined): void
 }
 
-/** Whether requests are judged one by one: what was judged is what is sent. */
+/** Whether single requests are checked, so that exactly the checked messages must be sent. */
 function isJudged({ permissions, approval }: Exchange): boolean {
   return permissions !== undefined || approval !== undefined
 }
 
-/** Takes the messages of a batch in their order, with a turn of everyone else between two. */
+/** Handles the messages of a batch in order, yielding to other work in between. */
 async function oneByOne(steps: readonly (() => void)[]): Promise<void> {
   for (const [i, step] of steps.entries()) {
     if (i > 0) await nextTurn()
@@ -571,7 +573,7 @@ async function oneByOne(steps: readonly (() => void)[]): Promise<void> {
   }
 }
 
-/** Of a batch that is passed on whole: how its answer ends is known, not how each of its requests did. */
+/** Records the same result for all requests of a relayed batch, as their single results are unknown. */
 function together(calls: readonly Accounted[]): Pick<Accounted, 'record'> {
   return {
     record(end) {
@@ -580,13 +582,13 @@ function together(calls: readonly Accounted[]): Pick<Accounted, 'record'> {
   }
 }
 
-/** A request of a session. It goes on when its client goes away, and after the answer to its POST. */
+/** A request of a session. It continues when its client disconnects. */
 export class SessionCall extends Call {
   readonly token: unknown
   private readonly release: () => void
   private timer: NodeJS.Timeout | undefined
   private isSlow = false
-  /** Whether the server has it. */
+  /** Whether it was passed to the server. */
   isStarted = false
   private onEnded: (() => void) | undefined
 
@@ -604,7 +606,7 @@ export class SessionCall extends Call {
     this.release = exchange.stay.extend()
   }
 
-  /** Begins to wait for the answer. */
+  /** Starts the timeout. */
   start(): void {
     const { timeout } = this.served
     this.isStarted = true
@@ -615,28 +617,28 @@ export class SessionCall extends Call {
     return !this.over && this.reply.canStream()
   }
 
-  /** Whether a message before the answer is kept for a client that comes back. */
+  /** Whether a message before the answer is kept for a reconnecting client. */
   canResume(): boolean {
     return !this.over && this.reply.canResume()
   }
 
-  /** A beat of the hub: from the second one on the client has an id with which it can come back for the answer. */
+  /** Called every second by the registry: from the second time on, the client gets an event id to resume with. */
   beat(): void {
     if (this.isSlow) this.reply.prime()
     this.isSlow = true
   }
 
-  /** Keeps the connection of a client that waits alive. */
+  /** Sends a keep-alive comment. */
   write(comment: string): void {
     this.reply.write(comment)
   }
 
-  /** The server is not silent. */
+  /** Restarts the timeout after a sign of life. */
   refresh(): void {
     this.timer?.refresh()
   }
 
-  /** Resolves when the call is over, however. */
+  /** Resolves when the call has ended in any way. */
   ended(): Promise<void> {
     return new Promise((resolve) => {
       const before = this.onEnded
@@ -647,7 +649,7 @@ export class SessionCall extends Call {
     })
   }
 
-  /** Refuses a request that never was under way. */
+  /** Refuses a request that was not registered as running. */
   reject(error: { code: number; message: string }): void {
     this.over = true
     this.release()
@@ -688,27 +690,27 @@ export function textOf(message: Message): string {
 const TOO_MANY = 'Too many requests wait for the client'
 const NO_CLIENT = 'The client has gone'
 
-/** The answer to a server whose question the client does not get. */
+/** The answer to a server whose question did not reach the client. */
 function unanswered(id: RequestId, why: string): [message: Message, text: string] {
   const error = { code: INTERNAL_ERROR, message: why }
   return [{ kind: 'response', id, raw: { jsonrpc: '2.0', id, error } }, errorText(id, error)]
 }
 
-/** Messages that wait at most; the oldest gives way, as it does where there is no memory. */
+/** Maximum queued messages; beyond, or without memory, the oldest are dropped. */
 const MAX_WAITING = 256
 
-/** Up to here a server's messages wait as they came; from here on repeated ones would displace others. */
+/** From this queue length on, equal list notifications are queued only once. */
 const FEW_WAITING = 16
 
-/** Messages that wait for a stream of their client. */
+/** Messages queued until their client opens a stream. */
 export class Waiting {
   private readonly hold: Hold
   private texts: string[] = []
   private dropped = false
 
   /**
-   * @param sharer whose share of the memory it takes
-   * @param onDropped runs once, when the first message is lost
+   * @param sharer quota key charged for the memory
+   * @param onDropped called once, when the first message is dropped
    */
   constructor(
     sharer: string,
@@ -737,7 +739,7 @@ export class Waiting {
     return this.texts.includes(text)
   }
 
-  /** Gives all, the oldest first, and keeps none. */
+  /** Removes and returns all messages, oldest first. */
   take(): string[] {
     const taken = this.texts
     this.texts = []

@@ -12,22 +12,22 @@ import type { Accounting } from './call.ts'
 import type { Exchange } from './http.ts'
 import { metaOf, omit, type Request, type RequestId, type Revision } from './protocol.ts'
 
-/** What spans say of requests: the semantic conventions of MCP (semantic-conventions-genai, docs/gen-ai/mcp.md). */
+/** Span attributes of requests, by the semantic conventions of MCP (semantic-conventions-genai, docs/gen-ai/mcp.md). */
 
-/** Characters of what clients and servers choose. */
+/** Maximum characters of values chosen by clients and servers. */
 const MAX_TEXT = 200
 
 export type Facts = Record<string, string>
 
-/** Methods of which spans name what they are for. */
+/** Methods whose spans name their target. */
 const NAMED = {
   'tools/call': (name: string) => ({ 'gen_ai.tool.name': name, 'gen_ai.operation.name': 'execute_tool' }),
   'prompts/get': (name: string) => ({ 'gen_ai.prompt.name': name }),
 } as const
 
 /**
- * What a span says of a request, whoever sends it. Never its arguments.
- * @param shared what spans say of many requests besides
+ * Span attributes of a request in either direction; never its arguments.
+ * @param shared attributes common to many requests
  */
 export function spanFacts(
   { id, method, params }: Pick<Request, 'method' | 'params'> & { id?: RequestId },
@@ -43,15 +43,15 @@ export function spanFacts(
     return { template: templateOf(shared, name, name, facts), own }
   }
   const shown = method.slice(0, MAX_TEXT)
-  // A client may call a method by any name, such as that of the span of a tool.
+  // The space keeps a method that a client names like a tool's span apart from it.
   return { template: templateOf(shared, ` ${shown}`, shown, () => ({ 'mcp.method.name': shown })), own }
 }
 
-/** Clients and servers choose names: of those with the same shared attributes the oldest is forgotten. */
+/** Clients and servers choose names, so only this many are kept for each set of shared attributes. */
 const MAX_TEMPLATES = 1_000
 const templates = new WeakMap<Attributes, Map<string, SpanTemplate>>()
 
-/** @param key tells templates with the same shared attributes apart */
+/** @param key distinguishes templates with the same shared attributes */
 export function templateOf(
   shared: Attributes,
   key: string,
@@ -71,13 +71,13 @@ export function templateOf(
 export interface ServedRequest {
   request: Request
   exchange: Exchange
-  /** Absent: it is not agreed on yet. */
+  /** Absent: not negotiated yet. */
   revision?: Revision
   account: Accounting
   sessionId: string | undefined
 }
 
-/** Begins the span of a client's request: what `_meta` names is its parent, and the context of HTTP is linked. */
+/** Begins the span of a client's request: the context in `_meta` is its parent, that of HTTP is linked. */
 export function serverSpan(
   tracer: Tracer,
   { request, exchange, revision, account, sessionId }: ServedRequest,
@@ -97,7 +97,7 @@ const served = new WeakMap<Accounting, Map<string, Attributes>>()
 const OVER_HTTP = { 'network.transport': 'tcp', 'network.protocol.name': 'http' }
 const OVER_STDIO = { 'network.transport': 'pipe' }
 
-/** What spans say of all requests of a revision at a prefix. @param revision undefined: it is not known */
+/** Attributes of all requests of a revision at a prefix. @param revision undefined: unknown */
 export function servedAs(account: Accounting, revision: Revision | undefined, isLine = false): Attributes {
   const known = served.get(account) ?? new Map<string, Attributes>()
   const key = `${revision} ${isLine}`
@@ -114,19 +114,19 @@ export function servedAs(account: Accounting, revision: Revision | undefined, is
   return attributes
 }
 
-/** Parameters with another context in `_meta`, in place of the one that came. */
+/** Parameters with the trace context in `_meta` replaced. */
 export function tracedParams(params: JsonObject, trace: TraceContext): JsonObject {
   const { _meta = {} } = params
-  // What is not valid is refused by whom it is for.
+  // An invalid `_meta` is refused by its receiver.
   return isObject(_meta) ? { ...params, _meta: { ...omit(_meta, 'tracestate'), ...trace } } : params
 }
 
-/** A session as logs name it: its id would open it. */
+/** Name of a session in logs; its id would grant access. */
 export function sessionName(id: string): string {
   return hash('sha256', id, 'hex').slice(0, 16)
 }
 
-/** The query of a URI holds arguments, and what stands before `@` credentials. */
+/** A URI without query and credentials, which are sensitive. */
 export function shownUri(uri: string): string {
   return uri.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')
 }

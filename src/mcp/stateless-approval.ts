@@ -28,38 +28,38 @@ import {
 import { MAX_QUESTIONS } from './questions.ts'
 
 /**
- * Approval of calls that stand alone (2026-07-28, Multi Round-Trip Requests): the client gets `input_required`, and calls
- * again with the answer and the `requestState`. That is a handle of what this gateway remembers: nobody can guess it, it is
- * good once, for the same caller and the same call, and where there are replicas it is sealed and names the one that asked.
+ * Approval of stateless calls (2026-07-28, Multi Round-Trip Requests): the client gets `input_required`, and repeats
+ * the call with the answer and the `requestState`. That is an unguessable handle, valid once for the same caller and
+ * call; with replicas it is sealed and names the one that asked.
  */
 
-/** Tells the gateway's own from the `requestState` of servers. */
+/** Distinguishes the gateway's `requestState` from those of servers. */
 const PREFIX = 'approval.'
-/** Of the question among `inputRequests`. */
+/** Key of the question in `inputRequests`. */
 const KEY = 'approval'
 
 /** A call that waits for its client. */
 interface Parked {
   sharer: string
-  /** Whether a person has approved it, and it is the server that asks for more. */
+  /** Whether a person has approved it, and the server now asks for more input. */
   approved: boolean
-  /** The `requestState` of the server. */
+  /** The server's `requestState`. */
   inner?: Json | undefined
-  /** Hears that nobody has answered. */
+  /** Called if no answer comes in time. */
   onUnanswered?: (() => void) | undefined
 }
 
-/** The calls that wait for approval, or for more after it. */
+/** Calls that wait for approval, or for more input after it. */
 export class Approvals {
   readonly #pending: PendingInput<Parked>
   readonly #counts = new Map<string, number>()
 
-  /** @param life milliseconds that a person has */
+  /** @param life milliseconds in which a person may answer */
   constructor(life?: number) {
     this.#pending = new PendingInput(life)
   }
 
-  /** Gives the handle; undefined: too many of the same sharer wait. */
+  /** Returns the handle; undefined: too many calls of the same quota key wait. */
   add(parked: Parked, bound: string): string | undefined {
     const { sharer, onUnanswered } = parked
     if ((this.#counts.get(sharer) ?? 0) >= MAX_QUESTIONS) return undefined
@@ -85,13 +85,13 @@ export class Approvals {
   }
 }
 
-/** A request as the backend is to have it, and what its client has answered. */
+/** A request for the backend, and the client's answer. */
 export interface Resumed {
   request: Request
   answer?: 'accepted' | 'declined' | 'cancelled'
 }
 
-/** Takes up a call whose client was asked; or the answer of the replica that asked, or that nobody has. */
+/** Resumes a call whose client was asked; with replicas, on the one that asked. */
 export async function resumeApproval(
   exchange: Exchange,
   request: Request,
@@ -120,13 +120,13 @@ export async function resumeApproval(
   if (approved) return { request: withState(request, inner, inputResponses), answer: 'accepted' }
   const answers = isObject(inputResponses) ? inputResponses : {}
   const own = withState(request)
-  // What is missing is asked for again (Error Handling).
+  // A missing answer is asked for again (Error Handling).
   return Object.hasOwn(answers, KEY)
     ? { request: own, answer: outcomeOfAnswer(answers[KEY]) }
     : { request: own }
 }
 
-/** Answers a call that stands alone and that nobody has approved yet; whether it may go on. */
+/** Whether a stateless call is approved or needs no approval; otherwise answers it. */
 export async function isApprovedAlone(
   call: Call,
   endpoint: Endpoint,
@@ -165,7 +165,7 @@ export async function isApprovedAlone(
   return false
 }
 
-/** Tells that nobody has answered; it keeps nothing of the request. */
+/** Returns a callback for a timeout that keeps no reference to the request. */
 function unanswered(call: Call): () => void {
   const { account } = call
   const audited = account.witness?.asked(call)
@@ -175,17 +175,17 @@ function unanswered(call: Call): () => void {
   }
 }
 
-/** The response to a call that was approved: where the server asks for more, the approval holds for the next round. */
+/** The response to an approved call; if the server asks for more input, the approval is kept for the retry. */
 export function keepsApproval(call: Call, endpoint: Endpoint, text: string): string {
   if (!text.includes('"input_required"')) return text
   const raw = parseVerbatim(text)
   if (!isObject(raw) || !isObject(raw.result) || raw.result.resultType !== 'input_required') return text
   const requestState = park(call, endpoint, { approved: true, inner: raw.result.requestState })
-  // Without room for it the person is asked again.
+  // If it cannot be stored, the person is asked again.
   return requestState === undefined ? text : stringify({ ...raw, result: { ...raw.result, requestState } })
 }
 
-/** Puts a call aside; its `requestState`. */
+/** Stores a call; returns its `requestState`. */
 function park(
   { exchange, request }: Call,
   endpoint: Endpoint,
@@ -197,7 +197,7 @@ function park(
   return handle === undefined ? undefined : PREFIX + (replicas?.seal(handle) ?? handle)
 }
 
-/** Prefix, caller and call: what must be the same. */
+/** Digest of prefix, caller and call. */
 function boundTo(request: Request, { prefix, caller }: Endpoint): string {
   return digestOfRequest(request, [prefix, caller ?? null])
 }

@@ -29,9 +29,9 @@ import {
 import { isApprovedAlone, keepsApproval, type Resumed, resumeApproval } from './stateless-approval.ts'
 import type { LoneReply } from './stream.ts'
 
-/** Revision 2026-07-28: each request stands alone. */
+/** Revision 2026-07-28: stateless requests. */
 
-/** HTTP statuses of errors (2026-07-28, Streamable HTTP); others come with 200, as results do. */
+/** HTTP statuses of errors (2026-07-28, Streamable HTTP); other errors use 200, like results. */
 const STATUS: Record<number, number> = {
   [METHOD_NOT_FOUND]: 404,
   [HEADER_MISMATCH]: 400,
@@ -39,20 +39,20 @@ const STATUS: Record<number, number> = {
   [UNSUPPORTED_PROTOCOL_VERSION]: 400,
 }
 
-/** The HTTP status of a response that has this error. */
+/** The HTTP status of a response with this error. */
 export function statusOfError(error: unknown): number | undefined {
   return isObject(error) ? STATUS[error.code as number] : undefined
 }
 
-/** Whether a message claims a stateless revision in its body. */
+/** Whether a message's body claims a stateless revision. */
 export function claimsRevision(params: unknown): boolean {
   return isObject(params) && isObject(params._meta) && PROTOCOL_VERSION in params._meta
 }
 
 /**
- * Answers a request that claims a stateless revision, or whose version header does.
- * @param makeReply makes where its answer goes
- * @returns the answer as far as it did not go there
+ * Answers a stateless request, as claimed by its body or its version header.
+ * @param makeReply creates the reply that receives the answer
+ * @returns what the reply did not send itself
  */
 export async function answerAlone<Answer>(
   exchange: Exchange,
@@ -66,14 +66,13 @@ export async function answerAlone<Answer>(
   if (resumed instanceof HttpResponse) return resumed
   const { request, answer } = resumed ?? { request: given }
   const { id, method, params } = request
-  // What the gateway keeps needs no server.
+  // Kept results need no server.
   if (exchange.results?.isAsked(request) && !checkStateless(exchange, request)) {
     const reply = makeReply()
     exchange.results.answers(new StatelessCall(exchange, request, text, endpoint, reply, generation))
     return await reply.response
   }
   const found = endpoint.backend.alone(exchange, request, text, endpoint)
-  // A promise costs each call a turn, so what is known is not awaited.
   const server = found instanceof Promise ? await found : found
   if (server instanceof Fault) return faultResponse(exchange, server, id)
   if (server instanceof HttpResponse) return server
@@ -99,7 +98,7 @@ export async function answerAlone<Answer>(
   return await reply.response
 }
 
-/** Hands a call to what answers it, unless rules, headers or a person are against it. */
+/** Passes a call to the server, unless rules, headers or a person forbid it. */
 function judgeAlone(
   call: StatelessCall,
   server: StatelessServer,
@@ -118,21 +117,20 @@ function judgeAlone(
         .then((may) => may && hand(call, server))
         .catch(failing(call))
   }
-  // The tool by which the client has it called mirrors nothing into headers.
+  // `call_tool` itself has no header parameters.
   const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
   const declared = isDirect && !exchange.isLine ? server.paramHeaders(params.name as string, call) : []
-  // A promise costs each call a turn, so what is known is not awaited.
   if (declared instanceof Promise) return declared.then(goOn)
   goOn(declared)
   return undefined
 }
 
-/** A request that stands alone. A client of HTTP cancels it by going away (2026-07-28, Cancellation). */
+/** A stateless request. An HTTP client cancels it by disconnecting (2026-07-28, Cancellation). */
 class StatelessCall extends Call implements Kept, Listener {
   private readonly hub: Hub
   private readonly endpoint: Endpoint
   readonly prefix: string
-  /** Of a subscription, which hears of reloads and ends with the gateway. */
+  /** Of a subscription, which is notified of reloads and ends with the gateway. */
   kinds: ReadonlySet<ListKind> | undefined
 
   constructor(
@@ -148,7 +146,7 @@ class StatelessCall extends Call implements Kept, Listener {
     this.hub = hub
     this.endpoint = endpoint
     this.prefix = prefix
-    // A subscription has no end of its own.
+    // A subscription is unlimited in time, so it does not count as a running call.
     if (request.method === 'subscriptions/listen') exchange.stay.uncount()
     reply.watch(() => this.cancel())
     hub.keep(this)
@@ -191,8 +189,7 @@ class StatelessCall extends Call implements Kept, Listener {
 }
 
 /**
- * What is wrong with a stateless request, in the order of the specification's precedence: version, `_meta`,
- * mirrored headers.
+ * Checks a stateless request in the specification's order: version, `_meta`, mirrored headers. Returns the first error.
  */
 export function checkStateless(
   { headers, isLine }: Exchange,
@@ -213,18 +210,18 @@ export function checkStateless(
       message: `params._meta["${CLIENT_CAPABILITIES}"] is missing or not an object`,
     }
   if (isLine) return undefined
-  // The headers name what the client called.
+  // The headers name the tool that the client called.
   const named = via === undefined ? params : { ...params, name: via }
   const fault = checkStandardHeaders(headers, method, named)
   return fault === undefined ? undefined : mismatch(fault)
 }
 
-/** `HeaderMismatchError`, with what does not match as a sentence. */
+/** `HeaderMismatchError`. @param fault a sentence */
 export function mismatch(fault: string): RpcError {
   return { code: HEADER_MISMATCH, message: `Header mismatch: ${fault}` }
 }
 
-/** `UnsupportedProtocolVersionError`. A session revision can't be claimed by a single request. */
+/** `UnsupportedProtocolVersionError`. A single request cannot claim a session-based revision. */
 export function unsupported(requested: string): RpcError {
   const supported = isSessionRevision(requested) ? STATELESS_REVISIONS : REVISIONS
   return {

@@ -29,20 +29,20 @@ import type { Session } from './session.ts'
 import { answerAlone, claimsRevision } from './stateless.ts'
 import { LineReply } from './stream.ts'
 
-/** One line of standard input as a request; `end` it when it is answered. */
+/** One line of standard input as a request; call `end` when it is answered. */
 export interface LineExchange extends Exchange {
-  /** Why nothing of it may be served. */
+  /** Reason for refusing its requests. */
   readonly refused: string | undefined
-  /** Its client has cancelled it. */
+  /** Called when the client cancels it. */
   leave(): void
   end(): void
 }
 
 export interface StdioParts {
-  /** What is served at the moment; undefined: the prefix is gone. */
+  /** The endpoint currently served; undefined: the prefix was removed. */
   endpoint(): Endpoint | undefined
   arrive(line: Buffer): LineExchange | Promise<LineExchange>
-  /** Sends one message: a line. */
+  /** Sends one message as a line. */
   send(line: string): void
 }
 
@@ -54,14 +54,14 @@ interface Handshake {
 }
 
 /**
- * A client on standard input and output (stdio of all revisions): one caller, at most one session, and requests that stand
- * alone beside it.
+ * A client on standard input and output (stdio of all revisions): one caller, at most one session, and stateless
+ * requests beside it.
  */
 export class StdioConnection {
   #session: Session | undefined
-  /** Of the client: a session that is lost begins anew, as the client cannot know of it. */
+  /** The client's handshake, repeated if the session is lost, which a stdio client cannot notice. */
   #handshake: Handshake | undefined
-  /** The last `initialize` was answered with an error. */
+  /** Whether the last `initialize` failed. */
   #refused = false
   readonly #alone = new InFlight<RequestId, LineExchange>()
   readonly #pending = new Set<Promise<void>>()
@@ -70,8 +70,8 @@ export class StdioConnection {
   constructor(private readonly parts: StdioParts) {}
 
   /**
-   * Takes the messages of an input, one after the other, until it ends. Never rejects.
-   * @param limit bytes of a line
+   * Handles the messages of an input in order, until it ends. Never rejects.
+   * @param limit maximum bytes of a line
    */
   async read(input: Readable, limit: () => number): Promise<void> {
     const takes: (() => Promise<void> | void)[] = []
@@ -89,19 +89,19 @@ export class StdioConnection {
         await takeAll()
       }
     } catch {
-      // An input that cannot be read has ended.
+      // An unreadable input has ended.
     }
     split(Buffer.from('\n'))
     await takeAll()
   }
 
-  /** The client sends nothing any more: what waits for it does so in vain. */
+  /** Called at the end of input: the client cannot answer any more. */
   end(): void {
     this.#ended = true
     this.#session?.silence()
   }
 
-  /** Resolves when the requests that stand alone are answered. */
+  /** Resolves when all stateless requests are answered. */
   async settled(): Promise<void> {
     await Promise.all(this.#pending)
   }
@@ -116,7 +116,7 @@ export class StdioConnection {
     exchange.end()
   }
 
-  /** Hands messages on; true: the exchange ends later. */
+  /** Dispatches messages; true: the exchange ends later. */
   async #dispatch(exchange: LineExchange, received: Messages): Promise<boolean> {
     const endpoint = this.parts.endpoint()
     if (!endpoint) {
@@ -157,7 +157,7 @@ export class StdioConnection {
     return true
   }
 
-  /** Whether a message cancels a request that stands alone, or belongs to none that is known. */
+  /** Whether a message cancels a stateless request, or claims a stateless revision. */
   #cancels(message: Message): boolean {
     if (message.kind !== 'notification') return false
     if (message.method === 'notifications/cancelled') {
@@ -168,7 +168,7 @@ export class StdioConnection {
     return claimsRevision(message.params)
   }
 
-  /** Opens the session by the client's `initialize`; another one takes its place. */
+  /** Opens the session for `initialize`, and ends a previous one. */
   async #initialize(exchange: Exchange, request: Request, text: string, endpoint: Endpoint): Promise<void> {
     const before = this.#session
     this.#session = undefined
@@ -196,13 +196,13 @@ export class StdioConnection {
     return session
   }
 
-  /** Ends a session that did not come to be. */
+  /** Ends a session that could not be opened. */
   #drop(session: Session, { hub }: Endpoint): void {
     if (this.#session === session) this.#session = undefined
     hub.endSession(session)
   }
 
-  /** The session has ended and its client does not know: it goes on in a new one, where other things may be listed. */
+  /** The client cannot notice the loss: it continues in a new session, whose lists may differ. */
   #lost(session: Session): void {
     if (this.#session !== session) return
     this.#session = undefined
@@ -220,7 +220,7 @@ export class StdioConnection {
     } else session.receive(exchange, received, endpoint.account)
   }
 
-  /** The session, served by what is served now; undefined: the client has not initialized. */
+  /** The session, served by the current backend; undefined: the client has not initialized. */
   async #current(exchange: Exchange, endpoint: Endpoint): Promise<Session | Fault | undefined> {
     const session = this.#session
     if (!session) return this.#again(exchange, endpoint)
@@ -230,7 +230,7 @@ export class StdioConnection {
     return served ? session : this.#again(exchange, endpoint)
   }
 
-  /** Repeats the handshake of the client, for a session that was lost. */
+  /** Repeats the client's handshake after a session was lost. */
   async #again(exchange: Exchange, endpoint: Endpoint): Promise<Session | Fault | undefined> {
     if (!this.#handshake) return undefined
     const { request, text, revision } = this.#handshake
@@ -254,7 +254,7 @@ export class StdioConnection {
     if (errors.length) this.#send(batch ? `[${errors.join(',')}]` : errors.join(''))
   }
 
-  /** A line that is too long may be a request that somebody waits for. */
+  /** An oversized line may be a request that waits for an answer. */
   #refuseLong(head: string, tail: string, limit: number): void {
     const id = REQUEST.test(head) ? idInEnds(head, tail) : undefined
     this.#send(errorOf(id ?? null, INVALID_REQUEST, `The message is larger than ${limit} bytes`))
@@ -272,7 +272,7 @@ export class StdioConnection {
 const NO_SESSION = `Send initialize first, or name the revision in params._meta["${PROTOCOL_VERSION}"]`
 const REFUSED =
   'There is no session: the response to initialize is an error that says why. Send initialize again'
-/** The beginning of a request, as writers order its members. */
+/** The beginning of a request, as common writers order its members. */
 const REQUEST = /^\s*\{(?:"jsonrpc":\s*"2\.0",\s*)?(?:"id":[^,{}]{1,210},\s*)?"method":/
 
 const INITIALIZED: Messages = initialized()

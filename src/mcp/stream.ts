@@ -5,27 +5,26 @@ import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents }
 import { errorText, INTERNAL_ERROR } from './protocol.ts'
 import type { EventLog, ResumableStream } from './resumption.ts'
 
-/** Chunks that were handed on and are still in the queue's array. */
+/** Sent chunks kept in the queue's array before it is copied. */
 const MAX_HEAD = 1_000
 
 /**
- * A stream of server-sent events to one client. One whose client does not read ends when what waits for it is more than
- * `maxQueued`, or does not fit into the memory.
+ * A stream of server-sent events to one client. It is closed if unread data exceeds `maxQueued`, or memory runs out.
  */
 export class EventStream {
-  /** What waits, and what was handed on last: it is out when more is asked for. */
+  /** Memory of queued data and of the chunk last passed on, which counts until the next pull. */
   private readonly hold: Hold
   private queue: Uint8Array[] = []
-  /** Index of the next in `queue`: to shift a long array takes as long as to copy it. */
+  /** Index of the next chunk in `queue`: shifting a long array would copy it each time. */
   private head = 0
   private handed = 0
   private asked = false
   private open = true
   private controller!: ReadableStreamDefaultController<Uint8Array>
-  /** The body of the response. */
+  /** The response body. */
   readonly body: ReadableStream<Uint8Array>
 
-  /** @param onClose runs once, whoever closes the stream */
+  /** @param onClose called once, whichever side closes the stream */
   constructor(
     { stay }: Pick<Exchange, 'stay'>,
     private readonly onClose: () => void,
@@ -40,7 +39,7 @@ export class EventStream {
         pull: () => this.next(),
         cancel: () => this.cancel(),
       },
-      // What waits is counted here alone.
+      // The queue is bounded here, so the stream buffers nothing itself.
       { highWaterMark: 0 },
     )
   }
@@ -50,7 +49,7 @@ export class EventStream {
     this.write(event(text))
   }
 
-  /** Sends text that is server-sent events already. */
+  /** Sends text that is already formatted as server-sent events. */
   write(text: string): void {
     if (!this.open) return
     const chunk = Buffer.from(text)
@@ -72,7 +71,6 @@ export class EventStream {
     if (!this.queue.length) this.controller.close()
   }
 
-  /** Nothing follows. */
   end(): void {
     this.close()
   }
@@ -83,7 +81,7 @@ export class EventStream {
     this.onClose()
   }
 
-  /** What was handed on is out, and more is asked for. */
+  /** The previous chunk was sent, and the consumer requests another. */
   private next(): void {
     this.hold.free(this.handed)
     this.handed = 0
@@ -111,48 +109,48 @@ export class EventStream {
   }
 }
 
-/** What takes messages to a client. */
+/** A channel for messages to a client. */
 export interface ClientStream {
   send(text: string): void
   close(): void
 }
 
-/** Where the answer to a request goes, and messages before it. */
+/** Receives the answer to a request, and messages before it. */
 export interface Reply {
   /** Whether a message before the answer reaches the client. */
   canStream(): boolean
-  /** Whether a message before the answer is kept for a client that comes back. */
+  /** Whether a message before the answer is kept for a reconnecting client. */
   canResume(): boolean
   /** Sends a message before the answer. */
   message(text: string): void
-  /** Sends the answer, after which nothing follows; `status` and `headers` count while nothing was sent. */
+  /** Sends the answer and ends; `status` and `headers` apply only if nothing was sent before. */
   answer(text: string, status?: number, headers?: Record<string, string>): void
   /** Ends without an answer. */
   end(): void
-  /** Keeps the connection of a waiting client alive. */
+  /** Sends a keep-alive comment. */
   write(comment: string): void
-  /** The answer takes long: makes sure that the client can come back for it. */
+  /** Called for slow answers, so that the client can resume. */
   prime(): void
 }
 
-/** The reply to a request that stands alone. */
+/** The reply to a stateless request. */
 export interface LoneReply<Answer> extends Reply {
-  /** Runs `onGone` once if the client goes away, or cancels, before the answer. */
+  /** Calls `onGone` once if the client disconnects or cancels before the answer. */
   watch(onGone: () => void): void
-  /** What is left to be sent when the request is over. */
+  /** The remaining answer when the request has ended. */
   readonly response: Promise<Answer>
 }
 
-/** What keeps the events of a session. */
+/** Provides the event log of a session. */
 export interface Resumable {
   readonly log: EventLog
-  /** Whether its client takes an event without data, which only gives it an id (2025-11-25). */
+  /** Whether its client accepts an event without data that only carries an id (2025-11-25). */
   readonly primes: boolean
 }
 
 /**
- * The answer to one POST: JSON when the answer comes first, a stream of server-sent events from the first other message
- * on (Streamable HTTP, Sending Messages).
+ * The answer to one POST: JSON if the answer comes first, or an event stream from the first other message on
+ * (Streamable HTTP, Sending Messages).
  */
 export class PostReply implements LoneReply<HttpResponse> {
   readonly response: Promise<HttpResponse>
@@ -163,7 +161,7 @@ export class PostReply implements LoneReply<HttpResponse> {
   private unwatch: (() => void) | undefined
   private readonly streamable: boolean
 
-  /** @param resumable absent: an answer whose client goes away is lost */
+  /** @param resumable absent: the answer is lost if the client disconnects */
   constructor(
     private readonly exchange: Exchange,
     private readonly form: AnswerForm,
@@ -222,7 +220,7 @@ export class PostReply implements LoneReply<HttpResponse> {
 
   private open(): EventStream | ResumableStream {
     if (this.stream) return this.stream
-    // The end of the stream says that the client went away.
+    // From now on the stream reports the disconnection.
     this.unwatch?.()
     const { resumable } = this
     const connection = new EventStream(this.exchange, () =>
@@ -238,7 +236,7 @@ export class PostReply implements LoneReply<HttpResponse> {
   private gone(): void {
     if (this.over) return
     this.over = true
-    // Nobody reads it, but whoever waits for the answer is done.
+    // The client is gone, but callers still wait for the response to settle.
     this.settle(eventStream(this.exchange, ''))
     this.onGone?.()
   }
@@ -249,7 +247,7 @@ export class PostReply implements LoneReply<HttpResponse> {
   }
 }
 
-/** The stream that carries all answers of a session (SSE, standard output). */
+/** Answers on the session's stream (SSE, stdio). */
 export class StreamReply implements Reply {
   constructor(private readonly stream: Pick<ClientStream, 'send'>) {}
 
@@ -270,7 +268,7 @@ export class StreamReply implements Reply {
   prime(): void {}
 }
 
-/** The reply to one line of a client whose requests stand alone. */
+/** The reply to a stateless request over stdio. */
 export class LineReply implements LoneReply<undefined> {
   readonly response: Promise<undefined>
   private settle!: () => void
@@ -319,21 +317,21 @@ const NO_ROOM = errorText(null, {
   message: limitReached('maxBuffered'),
 })
 
-/** The reply to a batch (2025-03-26 and before): its answers as one JSON array, or each as an event. */
+/** The reply to a batch (2025-03-26 and before): one JSON array, or one event for each answer. */
 export class BatchReply implements Reply {
-  /** Answers that wait for the others. */
+  /** Answers held until all are complete; undefined once they are sent as events. */
   private waiting: string[] | undefined = []
   private readonly hold: Hold
   private readonly release: () => void
 
-  /** @param owed answers; @param stay of the request, which has the memory that waiting answers take */
+  /** @param owed number of answers; @param stay lease of the request, charged for held answers */
   constructor(
     private readonly reply: Reply,
     private owed: number,
     stay: Exchange['stay'],
   ) {
     this.hold = stay.hold
-    // Each call frees what it has before it answers.
+    // Each call releases its own lease before it answers.
     this.release = stay.extend()
   }
 
@@ -379,7 +377,7 @@ export class BatchReply implements Reply {
 
   prime(): void {}
 
-  /** From the first other message on, the answers are events as well. */
+  /** After another message, the answers are sent as events too. */
   private stream(): void {
     for (const text of this.waiting ?? []) this.reply.message(text)
     this.waiting = undefined

@@ -40,10 +40,10 @@ import type { Session } from './session.ts'
 import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
 import { EventStream, PostReply } from './stream.ts'
 
-/** GET streams of one session at most; the oldest gives way, as its connection is most likely dead. */
+/** Maximum GET streams of one session; beyond, the oldest is closed, as its connection is probably dead. */
 const MAX_STREAMS = 4
 
-/** Serves `{prefix}/mcp`: streamable HTTP of all revisions, told apart by each message. */
+/** Serves `{prefix}/mcp`: streamable HTTP of all revisions, distinguished by each message. */
 export function serveMcp(exchange: Exchange, endpoint: Endpoint): HttpResponse | Promise<HttpResponse> {
   switch (exchange.method) {
     case 'POST':
@@ -97,14 +97,14 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<HttpRespons
   )
 }
 
-/** Whether the client of a POST finds tools by searching: a session goes on as it was opened. */
+/** Whether the client uses the discovery tools; a session keeps the mode it was opened with. */
 function searches(exchange: Exchange, endpoint: Endpoint): boolean {
   const { 'mcp-session-id': named } = exchange.headers
   const session = named === undefined ? undefined : localSession(exchange, endpoint, named)
   return (session ? session.listing : listingOf(exchange)) !== undefined
 }
 
-/** Opens a session by the client's `initialize`. */
+/** Opens a session for `initialize`. */
 async function open(
   exchange: Exchange,
   request: Request,
@@ -126,7 +126,7 @@ async function open(
   return reply(exchange, opened.text, form, headers)
 }
 
-/** Opens a session's GET stream, to which goes what answers no request, or goes on with another one. */
+/** Opens a session's GET stream for server-initiated messages, or resumes one. */
 function get(exchange: Exchange, { hub }: Endpoint, session: Session): HttpResponse | Promise<HttpResponse> {
   const { passThrough } = session.served
   if (passThrough) return passThrough.get(exchange)
@@ -137,7 +137,7 @@ function get(exchange: Exchange, { hub }: Endpoint, session: Session): HttpRespo
   return goOnElsewhere(exchange, lastEventId).then((answer) => answer ?? openStream(exchange, hub, session))
 }
 
-/** The stream of the replica that has sent an event; undefined: it is not there any more. */
+/** Forwards to the replica that sent the event; undefined: it is unreachable. */
 async function goOnElsewhere({ replicas }: Exchange, lastEventId: string): Promise<HttpResponse | undefined> {
   const mark = markIn(lastEventId)
   const owner = mark === undefined ? undefined : replicas?.marked(mark)
@@ -145,7 +145,7 @@ async function goOnElsewhere({ replicas }: Exchange, lastEventId: string): Promi
   return answer?.ok ? answer : undefined
 }
 
-/** @param found the stream that the client lost, and the number of the last event that it has */
+/** @param found stream to resume, and number of the last event received */
 function openStream(
   exchange: Exchange,
   hub: Hub,
@@ -161,7 +161,7 @@ function openStream(
   connection.write(': open\n\n')
   hub.keep(connection)
   if (found) stream.resume(connection, found.after)
-  // What waits for a stream may belong to the call whose stream it is.
+  // On a call's own stream, send queued messages too, as they may belong to that call.
   if (found?.stream.ofCall) {
     if (!stream.ended) session.catchUp(stream)
   } else {
@@ -171,7 +171,7 @@ function openStream(
   return eventStream(exchange, connection.body)
 }
 
-/** Ends a session because its client says so, with the replica that opened it. */
+/** Ends a session at the client's request, also on the replica that opened it. */
 function leave(exchange: Exchange, endpoint: Endpoint): HttpResponse | Promise<HttpResponse> {
   return withSession(exchange, endpoint, async (session) => {
     if (session.served.admits?.(exchange) === false) return unknownSession(exchange)
@@ -183,7 +183,7 @@ function leave(exchange: Exchange, endpoint: Endpoint): HttpResponse | Promise<H
 
 type Next = (session: Session) => HttpResponse | Promise<HttpResponse>
 
-/** Runs `next` with the session that the request names, once the endpoint's backend serves it. */
+/** Runs `next` with the named session, once the endpoint's current backend serves it. */
 function inSession(
   exchange: Exchange,
   endpoint: Endpoint,
@@ -196,7 +196,6 @@ function inSession(
     endpoint,
     (session) => {
       if (session.served.admits?.(exchange) === false) return unknownSession(exchange, id)
-      // A promise costs each call a turn, so one is made only after a reload.
       if (session.served.backend === endpoint.backend) return next(session)
       return adopt(session, exchange, endpoint).then((served) => {
         if (!served) return unknownSession(exchange, id)
@@ -208,8 +207,8 @@ function inSession(
 }
 
 /**
- * Runs `next` with the session that the request names. A missing id is 400; an unknown one is 404, upon which the client
- * initializes again (2025-11-25, Session Management), and is never used for anything else.
+ * Runs `next` with the named session. A missing id is 400; an unknown one is 404, after which the client initializes
+ * again (2025-11-25, Session Management), and is never reused.
  */
 function withSession(
   exchange: Exchange,
@@ -239,13 +238,13 @@ function withSession(
   return located.elsewhere(received?.text, id).then((answer) => answer ?? unknownSession(exchange, id))
 }
 
-/** What an error is the answer to: never to what answers a question itself. */
+/** The request id for errors; null unless there is a single request. */
 function idIn(received: Messages | undefined) {
   const only = received?.messages[0]
   return only?.kind === 'request' ? only.id : null
 }
 
-/** HTTP with SSE, the transport of 2024-11-05: answers come on the stream, which is the session. */
+/** HTTP with SSE, the transport of 2024-11-05: the stream is the session and carries all answers. */
 
 /** Serves `{prefix}/sse`: opens the stream and names the address for messages. */
 export async function serveSse(
@@ -255,7 +254,7 @@ export async function serveSse(
 ): Promise<HttpResponse> {
   if (exchange.method !== 'GET') return methodNotAllowed(exchange, 'GET')
   const { hub } = endpoint
-  // The revision is known at initialize only; until then the transport's own counts.
+  // The revision is negotiated later; until then, the transport's own applies.
   const session = await beginSession(exchange, endpoint, { revision: '2024-11-05', onStream: true })
   if (typeof session === 'string') return tooMuch(exchange, session)
   if (session instanceof Fault) {
@@ -267,7 +266,7 @@ export async function serveSse(
     hub.drop(stream)
     hub.endSession(session)
   })
-  // Another replica may take the messages, and knows the session by nothing but their address.
+  // The address must identify the session to other replicas too.
   const listing = exchange.listing === undefined ? '' : `&discovery=${exchange.listing}`
   const address = `${messagePath}?sessionId=${idOf(exchange, session, undefined)}${listing}`
   stream.write(event(address, 'endpoint'))
@@ -277,7 +276,7 @@ export async function serveSse(
   return eventStream(exchange, stream.body)
 }
 
-/** Serves `{prefix}/message`: takes messages of an open stream. */
+/** Serves `{prefix}/message`: receives messages of an open stream. */
 export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Promise<HttpResponse> {
   if (exchange.method !== 'POST') return methodNotAllowed(exchange, 'POST')
   const refuse = (status: number, message: string) =>
@@ -293,11 +292,11 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
   const received = await receive(exchange, searches, true)
   if ('refused' in received) return received.refused
   if (located && 'elsewhere' in located) {
-    // What is passed on is the text as it came.
+    // A batch is forwarded as received, so it cannot be refused in part.
     const refused = refusedBatch(exchange, received)
     return refused ?? (await located.elsewhere(received.text)) ?? refuse(404, ENDED)
   }
-  // It may have ended while the body was on its way.
+  // The session may have ended while the body arrived.
   if (!session || !stream || session.isEnded) return refuse(404, ENDED)
   const { messages, batch, text } = received
   const [only] = messages

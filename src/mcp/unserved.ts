@@ -12,16 +12,16 @@ import {
 } from './protocol.ts'
 import { type Facts, servedAs, sessionName, spanFacts, templateOf } from './spans.ts'
 
-/** Methods that endpoints have; clients may send any other. */
+/** Known methods; clients may send any other. */
 const METHODS = new Set(['POST', 'GET', 'DELETE'])
 
-/** The spans of what comes in an HTTP request and reaches no backend: what is refused, and notifications. */
+/** Spans of HTTP requests that reach no backend: refusals and notifications. */
 export class UnservedSpans {
   private readonly began = performance.now()
   private messages: readonly Message[] = []
-  /** Of requests that have spans of their own. */
+  /** Ids of requests with their own spans. */
   private readonly served: RequestId[] = []
-  /** Codes of the errors that answer requests among others. */
+  /** Error codes of requests refused individually. */
   private codes: Map<RequestId, number> | undefined
 
   constructor(
@@ -30,23 +30,23 @@ export class UnservedSpans {
     private readonly exchange: Exchange & { readonly path: string; sessionId(): string | undefined },
   ) {}
 
-  /** What the request holds. */
+  /** Sets the messages of the request. */
   read(messages: readonly Message[]): void {
     this.messages = messages
   }
 
-  /** A request has a span of its own. */
+  /** Marks a request as having its own span. */
   serves({ id }: Request): void {
     this.served.push(id)
   }
 
-  /** A request is answered by an error in its place among others. */
+  /** Marks a request as refused individually. */
   refuses({ id }: Request, code: number): void {
     this.codes ??= new Map()
     this.codes.set(id, code)
   }
 
-  /** There is a response. @param status of HTTP */
+  /** Called with the response. @param status of HTTP */
   end(status: number): void {
     const { messages, served, codes } = this
     this.messages = []
@@ -55,7 +55,7 @@ export class UnservedSpans {
     for (const message of messages) {
       if (message.kind !== 'notification' && message.kind !== 'request') continue
       const code = message.kind === 'request' ? codes?.get(message.id) : undefined
-      // Another replica has answered it, or its own span tells of it.
+      // Answered by another replica, or covered by its own span.
       if (message.kind === 'request' && (served.includes(message.id) || !(isRefused || code))) continue
       isNamed = true
       this.add(message, status, code)
@@ -78,7 +78,7 @@ export class UnservedSpans {
     if (session !== undefined) own['mcp.session.id'] = sessionName(session)
     const context = (message && readContext(metaOf(message.params))) ?? readContext(headers)
     const start = { template, own, began, isMinor: true }
-    // Who is refused does not decide what is recorded.
+    // A refused client does not decide about sampling.
     const span = isRefused ? tracer.server(start, undefined, context) : tracer.server(start, context)
     const codeText = code === undefined ? undefined : statusCodeOf({ outcome: 'refused', code })
     const type = codeText ?? (isRefused ? String(status) : undefined)
@@ -89,7 +89,7 @@ export class UnservedSpans {
     )
   }
 
-  /** What is known of a request whose messages were not read. */
+  /** Attributes of a request whose messages were not read. */
   private httpFacts(shared: Attributes): { template: SpanTemplate; own: Facts } {
     const { method, path } = this.exchange
     const isKnown = METHODS.has(method)

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json/index.ts'
 import { withoutHidden } from '../text/index.ts'
 
-/** Names and values that are sent back as they are: a changed one would not be the server's any more. */
+/** Names and values that clients send back, which must stay identical to the server's. */
 const EXACT: ReadonlySet<string> = new Set([
   'name',
   'uri',
@@ -15,7 +15,7 @@ const EXACT: ReadonlySet<string> = new Set([
   'nextCursor',
 ])
 
-/** The value without hidden characters in its texts; the same value when it has none. */
+/** The value without hidden characters in its strings; the same object if it has none. */
 export function visible<T extends Json>(value: T): T {
   return seen(value) as T
 }
@@ -26,7 +26,7 @@ export function visibleText(value: Json): string {
   return isPlain(text) ? text : stringify(visible(value))
 }
 
-/** Whether a JSON text is printable ASCII without escapes that stand for hidden characters. */
+/** Whether a JSON text is printable ASCII without escapes for hidden characters. */
 export function isPlain(text: string): boolean {
   return /^[\t\n\r\x20-\x7e]*$/.test(text) && !/\\[bfu]/.test(text)
 }
