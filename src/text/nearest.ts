@@ -1,3 +1,5 @@
+import { distance } from 'fastest-levenshtein'
+
 /** Letters that are compared for one message: what is not reached among very many long candidates is not proposed. */
 const MAX_COMPARED = 100_000
 /** Longer words are not proposed, nor anything for them. */
@@ -38,7 +40,7 @@ export function proposal(name: string, names: readonly string[]): string {
   return isNear ? `Did you mean ${found.candidate}?` : `The nearest name is ${found.candidate}.`
 }
 
-/** The nearest candidate of those that are fewer steps than `bound` away; undefined for overlong words. */
+/** The nearest of the candidates that are fewer edits than `bound` away; undefined for overlong words. */
 function nearer(
   word: string,
   candidates: readonly string[],
@@ -57,63 +59,26 @@ function nearer(
   for (const candidate of candidates) {
     const difference = Math.abs(candidate.length - word.length)
     if (candidate.length > MAX_LETTERS || difference >= least || work.left <= 0) continue
-    const distance = editDistance(word, candidate, least, work)
-    if (distance < least) [best, least] = [candidate, distance]
+    work.left -= word.length + candidate.length
+    const edits = editsBetween(word, candidate)
+    if (edits < least) [best, least] = [candidate, edits]
   }
   return best === undefined ? undefined : { candidate: best, distance: least }
 }
 
-/** The last three rows of a comparison. */
-let rows = [0, 1, 2].map(() => new Float64Array(MAX_LETTERS + 1)) as [
-  Float64Array,
-  Float64Array,
-  Float64Array,
-]
-
-/**
- * Optimal string alignment, with half a step for letters that differ by case only; infinite when it is not below
- * `bound`, or when no work is left.
- */
-function editDistance(a: string, b: string, bound: number, work: Comparisons): number {
-  const [lowerA, lowerB] = [inLowerCase(a), inLowerCase(b)]
-  work.left -= a.length + b.length
-  for (let j = 0; j <= b.length; j++) rows[2][j] = j
-  for (let i = 1; i <= a.length; i++) {
-    work.left -= b.length
-    if (work.left < 0) return Number.POSITIVE_INFINITY
-    const [row, before, previous] = rows
-    row[0] = i
-    let least = i
-    for (let j = 1; j <= b.length; j++) {
-      const other = a[i - 1] === b[j - 1] ? 0 : lowerA[i - 1] === lowerB[j - 1] ? 0.5 : 1
-      let steps = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + other)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        steps = Math.min(steps, before[j - 2]! + 1)
-      row[j] = steps
-      if (steps < least) least = steps
-    }
-    // A swap reaches back two rows, for one step.
-    if (least >= bound + 1) return Number.POSITIVE_INFINITY
-    rows = [before, previous, row]
-  }
-  return rows[2][b.length]!
+/** Edits between two words: two swapped letters count as one, a letter that differs by case only as half of one. */
+function editsBetween(a: string, b: string): number {
+  const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()]
+  return isSwap(lowerA, lowerB) ? 1 : (distance(a, b) + distance(lowerA, lowerB)) / 2
 }
 
-/** In as many letters, also where one has another length in lower case. */
-function inLowerCase(text: string): string {
-  const lower = text.toLowerCase()
-  return lower.length === text.length ? lower : text
+/** Whether two neighbouring letters, swapped, make one word of the other. */
+function isSwap(a: string, b: string): boolean {
+  const at = [...b].findIndex((_, index) => a[index] !== b[index])
+  return at >= 0 && a.slice(0, at) + a.slice(at + 1, at + 2) + a.slice(at, at + 1) + a.slice(at + 2) === b
 }
 
 /** Whether one letter more, less or other, or two neighbours swapped, makes one of the other. */
 export function isOneEdit(a: string, b: string): boolean {
-  if (a === b || Math.abs(a.length - b.length) > 1) return false
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start++
-  let end = 0
-  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++
-  const restOfA = a.slice(start, a.length - end)
-  const restOfB = b.slice(start, b.length - end)
-  if (restOfA.length <= 1 && restOfB.length <= 1) return true
-  return restOfA.length === 2 && restOfB.length === 2 && restOfA === restOfB[1]! + restOfB[0]!
+  return Math.abs(a.length - b.length) <= 1 && (isSwap(a, b) || distance(a, b) === 1)
 }

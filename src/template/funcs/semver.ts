@@ -1,11 +1,10 @@
+import Range from 'semver/classes/range.js'
 import { execFault } from '../errors.ts'
 import { newMap } from './convert.ts'
 import { define, type FunctionEntry } from './define.ts'
 
 interface Version {
-  numbers: [number, number, number]
-  /** How many of the numbers were written. */
-  given: number
+  numbers: [major: string, minor: string, patch: string]
   pre: string
   meta: string
 }
@@ -39,16 +38,17 @@ function wrong(): never {
   throw execFault('invalid semantic version')
 }
 
-const VERSION = /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?(?:-([\w.-]+))?(?:\+([\w.-]+))?$/
+const VERSION = /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?(?:-([\dA-Za-z.-]+))?(?:\+([\dA-Za-z.-]+))?$/
 const PART =
-  /(=|==|!=|>=|=>|<=|=<|>|<|~|~>|\^)?\s*v?([\dxX*]+(?:\.[\dxX*]+){0,2}(?:-[\w.-]+)?(?:\+[\w.-]+)?)/y
+  /(=|==|!=|>=|=>|<=|=<|>|<|~|~>|\^)?\s*v?([\dxX*]+(?:\.[\dxX*]+){0,2}(?:-[\dA-Za-z.-]+)?(?:\+[\dA-Za-z.-]+)?)/y
+/** Operators that only Go's package knows. */
+const OPERATORS: Readonly<Record<string, string>> = { '==': '=', '=>': '>=', '=<': '<=', '~>': '~', '!=': '' }
 
 function parse(text: string): Version | undefined {
   const match = VERSION.exec(text)
   if (!match) return undefined
-  const [, major, minor, patch, pre = '', meta = ''] = match
-  const given = [major, minor, patch].filter((part) => part !== undefined).length
-  return { numbers: [Number(major), Number(minor ?? 0), Number(patch ?? 0)], given, pre, meta }
+  const [, major = '', minor = '0', patch = '0', pre = '', meta = ''] = match
+  return { numbers: [major, minor, patch], pre, meta }
 }
 
 function fitsAll(text: string, version: Version): boolean {
@@ -64,66 +64,16 @@ function fitsAll(text: string, version: Version): boolean {
   return true
 }
 
-function fits(operator: string, text: string, version: Version): boolean {
-  const wild = /^[xX*]/.test(text)
-  const bound = wild ? undefined : (parse(text.replace(/\.[xX*][\s\S]*$/, '')) ?? wrong())
+function fits(operator: string, bound: string, { numbers, pre }: Version): boolean {
   // A pre-release fits only a constraint that names one.
-  if (version.pre !== '' && (bound?.pre ?? '') === '') return operator === '!='
-  if (!bound) return operator !== '<' && operator !== '>' && operator !== '!='
-  const order = compare(version, bound)
-  const [major, minor, patch] = bound.numbers
-  const below = (end: Version['numbers']) => order >= 0 && compareNumbers(version.numbers, end) < 0
-  switch (operator) {
-    case '!=':
-      return bound.given < 3 ? !below(nextOf(bound)) : order !== 0
-    case '>':
-      return bound.given < 3 ? compareNumbers(version.numbers, nextOf(bound)) >= 0 : order > 0
-    case '<':
-      return order < 0
-    case '>=':
-    case '=>':
-      return order >= 0
-    case '<=':
-    case '=<':
-      return bound.given < 3 ? compareNumbers(version.numbers, nextOf(bound)) < 0 : order <= 0
-    case '~':
-    case '~>':
-      return below(bound.given === 1 ? [major + 1, 0, 0] : [major, minor + 1, 0])
-    case '^':
-      if (major > 0 || bound.given === 1) return below([major + 1, 0, 0])
-      if (minor > 0 || bound.given === 2) return below([0, minor + 1, 0])
-      return below([0, 0, patch + 1])
-    default:
-      return bound.given < 3 ? below(nextOf(bound)) : order === 0
-  }
+  if (pre !== '' && !bound.includes('-')) return operator === '!='
+  const version = numbers.join('.') + (pre && `-${pre}`)
+  const [given, , , patch] = GIVEN.exec(bound)!
+  // Below a number that is not given, every version fits, also one before its release.
+  const range = new Range((OPERATORS[operator] ?? operator) + (patch ? bound : given || '*'), RULES)
+  return range.test(version) !== (operator === '!=')
 }
 
-/** The first version that a partial one does not stand for: 1.2 ends before 1.3.0. */
-function nextOf({ numbers: [major, minor], given }: Version): Version['numbers'] {
-  return given === 1 ? [major + 1, 0, 0] : [major, minor + 1, 0]
-}
+const GIVEN = /^(\d+)?(\.\d+)?(\.\d+)?/
 
-function compareNumbers(a: Version['numbers'], b: Version['numbers']): number {
-  const at = a.findIndex((value, index) => value !== b[index])
-  return at < 0 ? 0 : a[at]! - b[at]!
-}
-
-function compare(a: Version, b: Version): number {
-  return compareNumbers(a.numbers, b.numbers) || comparePre(a.pre, b.pre)
-}
-
-/** By https://semver.org, item 11. */
-function comparePre(a: string, b: string): number {
-  if (a === b) return 0
-  if (a === '' || b === '') return a === '' ? 1 : -1
-  const [left, right] = [a.split('.'), b.split('.')]
-  for (let at = 0; ; at++) {
-    const [x, y] = [left[at], right[at]]
-    if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1
-    if (x === y) continue
-    const numeric = [x, y].map((part) => /^\d+$/.test(part))
-    if (numeric[0] && numeric[1]) return Number(x) - Number(y)
-    if (numeric[0] !== numeric[1]) return numeric[0] ? -1 : 1
-    return x < y ? -1 : 1
-  }
-}
+const RULES = { includePrerelease: true, loose: true }
