@@ -2,18 +2,18 @@ import type { ListKind } from '../mcp/index.ts'
 import { retryPause } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 
-/** Milliseconds between two looks for what is absent, at the most. */
+/** Maximum milliseconds between attempts to reach servers that are down. */
 const LONGEST_PAUSE = 30_000
-/** Milliseconds in which changes of the same list are announced once. */
+/** Milliseconds in which changes of the same list are announced together. */
 const BURST = 500
 
 export interface AbsenceEvents {
-  /** Whether a server is there again. */
+  /** Whether a server is up again. */
   find(server: number): Promise<boolean>
   announce(kinds: Iterable<ListKind>): void
 }
 
-/** The servers of one prefix that are down, for a client that is told when lists have less, or more again. */
+/** The servers of one prefix that are down, for a client that must be notified when lists change because of it. */
 export class Absence {
   readonly #absent = new Set<number>()
   readonly #changed = new Set<ListKind>()
@@ -24,7 +24,7 @@ export class Absence {
 
   constructor(private readonly events: AbsenceEvents) {}
 
-  /** A server is down: it is looked for until it is there again. */
+  /** Marks a server as down; it is tried until it is up again. */
   add(server: number): void {
     if (this.#absent.has(server)) return
     this.#absent.add(server)
@@ -32,7 +32,7 @@ export class Absence {
     this.#look()
   }
 
-  /** Lists have changed, which the client hears soon, once for several changes. */
+  /** Announces changed lists soon, several changes together. */
   changed(kinds: Iterable<ListKind>): void {
     for (const kind of kinds) this.#changed.add(kind)
     if (this.#closed || this.#announcing || !this.#changed.size) return

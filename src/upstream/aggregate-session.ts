@@ -47,15 +47,15 @@ import type { ToolFilter } from './tool-filter.ts'
 import { FAILED } from './transport/channel.ts'
 import { announce, announcedLists } from './transport/lasting-stream.ts'
 
-/** One of the servers: its name, its filter, and what opens its session. */
+/** One server of an aggregate: its name, its filter, and how to open its session. */
 export interface Branch {
-  /** The same for a server that a reload leaves as it is. */
+  /** Identity of the server, unchanged if a reload does not change its definition. */
   of: object
   name: string
   filter: ToolFilter | undefined
   view: ServerView
   patience: Patience
-  /** @param restore requests that bring a new session into the state of a lost one */
+  /** @param restore requests that restore the state of a lost session in a new one */
   open(events: LinkEvents, restore: () => Restored[]): Link
 }
 
@@ -70,30 +70,30 @@ interface Beginning {
   revision: string
 }
 
-/** The session with one of the servers. It goes on in another aggregate when a reload changes other servers. */
+/** The session with one of the servers. After a reload that changes other servers, it moves to the new aggregate. */
 interface Seat {
   in: AggregateSession
-  /** Its place there. */
+  /** Its index there. */
   at: number
   link: Link
-  /** What the client's requests have set in it. */
+  /** State that the client's requests have set in it. */
   state: Lasting
-  /** Ends it, as no successor has it; absent: it stays. */
+  /** Ends it, if no successor took it over; absent: it stays. */
   leave?: () => void
 }
 
-/** What is under way in a client's session, whatever aggregates it has had. */
+/** Running requests of a client's session, shared by its successive aggregates. */
 interface UnderWay {
-  /** Requests of the gateway's own. */
+  /** The gateway's own requests. */
   own: Map<RequestId, { seat: Seat; resolve(raw: JsonObject | Fault): void }>
-  /** Requests of the client that one server has, by id. */
+  /** Requests of the client sent to one server, by id. */
   routed: Map<RequestId, { seat: Seat; method: string; params: JsonObject }>
-  /** Requests of servers to the client, under ids that differ among servers. */
+  /** Requests of servers to the client, under ids that are unique among servers. */
   asked: Map<string, { seat: Seat; id: RequestId }>
   leaving: Set<Seat>
 }
 
-/** A client's session with several servers behind one prefix, as one. */
+/** A client's session with several servers behind one prefix, presented as one. */
 export class AggregateSession implements Link {
   readonly #servers: AggregatedServer[]
   readonly #aggregate: Aggregate
@@ -101,24 +101,24 @@ export class AggregateSession implements Link {
   readonly #prefix = `plantgw-${randomUUID()}-`
   #count = 0
   readonly #underWay: UnderWay
-  /** How the client began, for servers that come up later. */
+  /** The client's handshake, for servers that come up later. */
   #begun: Beginning | undefined
-  /** Handshakes with servers that were down; requests for one of them wait. */
+  /** Handshakes with servers that were down; requests to those servers wait for them. */
   readonly #reviving = new Map<Seat, Promise<string | undefined>>()
-  /** The servers that had no part in the last answer to a method, although they are up. */
+  /** Running servers missing from the last answer to each method. */
   readonly #missing = new Map<string, string>()
   readonly #absence: Absence
-  /** The client has completed its handshake. */
+  /** Whether the client has completed its handshake. */
   #isReady: boolean
-  /** Servers whose first start has no end yet. */
+  /** Servers whose first start is not finished. */
   readonly #starting = new Set<Seat>()
-  /** Resolves when these have started or failed, or have had long enough for the first lists. */
+  /** Resolves when these have started, failed or exceeded the time allowed before the first lists. */
   #settled: Promise<unknown> = Promise.resolve()
-  /** Why the last of the servers that are down is. */
+  /** Reason for the last failure of a server. */
   #reason = ''
   #closed = false
 
-  /** @param before what the client's session was until a reload; `goOn` follows. Absent: it is new, and `start` follows */
+  /** @param before the client's session until a reload; call `resume` next. Absent: it is new, and `start` follows */
   constructor(
     private readonly options: AggregateSessionOptions,
     private readonly events: LinkEvents,
@@ -151,7 +151,7 @@ export class AggregateSession implements Link {
     this.#seats = branches.map((_, at) => given(at) ?? this.#seat(at))
   }
 
-  /** Clients give up soon: what has not started by then joins later, and is expected to have lists of all kinds. */
+  /** Servers that start slowly join later, as clients give up soon; they are assumed to have lists of all kinds. */
   async start(request: Request, text: string): Promise<Started> {
     const starts = this.#seats.map(({ link }) => link.start(request, text))
     const answers = await Promise.all(starts.map((each) => within(HELD, each)))
@@ -169,7 +169,7 @@ export class AggregateSession implements Link {
       results.map((result, i) => ({ name: this.#servers[i]!.name, text: result?.instructions })),
       local?.instructions,
     )
-    // The oldest that they speak is understood by all.
+    // All servers understand the oldest revision that any of them negotiated.
     const oldest = up.map((each) => String(each.protocolVersion)).sort()[0]
     const revision = oldest ?? negotiate(String(request.params.protocolVersion))
     this.#begun = { request, text, revision }
@@ -190,7 +190,7 @@ export class AggregateSession implements Link {
     return { response: readMessage(raw) as Response, text: stringify(raw) }
   }
 
-  /** What a server says of itself; undefined: it is down, or not up yet. */
+  /** The `initialize` result of a server; undefined: it is down or still starting. */
   #started(i: number, answer: Started | undefined): JsonObject | undefined {
     if (!answer) return undefined
     const result = answer instanceof Fault ? undefined : answer.response.raw.result
@@ -208,7 +208,7 @@ export class AggregateSession implements Link {
     if (!this.#closed) this.options.onDown(this.#servers[i]!.name, reason)
   }
 
-  /** Servers that are starting join when they are up; the first requests wait for them, but not long. */
+  /** Lets starting servers join when they are up; the first requests wait for them for a limited time. */
   #joinLater(seats: readonly Seat[], join: (seat: Seat) => Promise<string | undefined>): Promise<unknown> {
     const joined = seats.map(async (seat) => {
       this.#starting.add(seat)
@@ -226,9 +226,8 @@ export class AggregateSession implements Link {
   }
 
   /**
-   * Goes on with the session of `before`: the servers that both have know nothing of it, the others begin, those that are
-   * gone end.
-   * @param limit milliseconds that calls under way have at servers that are gone
+   * Continues the session of `before`: unchanged servers notice nothing, new servers start, removed servers end.
+   * @param limit milliseconds allowed for running calls of removed servers
    */
   async goOn(before: AggregateSession, limit: number): Promise<void> {
     const begun = before.#begun
@@ -247,8 +246,8 @@ export class AggregateSession implements Link {
   }
 
   /**
-   * Ends the sessions with servers that a reload has taken away or replaced, each once its calls are over.
-   * @param kept those that stay
+   * Ends the sessions with removed or replaced servers, each when its calls have ended.
+   * @param kept servers that stay
    * @param limit milliseconds after which calls end anyway
    */
   async trim(kept: ReadonlySet<object>, limit: number): Promise<void> {
@@ -273,7 +272,7 @@ export class AggregateSession implements Link {
       this.#isReady ||= message.method === 'notifications/initialized'
       const cancels = message.method === 'notifications/cancelled'
       const call = cancels ? routed.get(requestIdOf(message)) : undefined
-      // What no server has, HTTP tools had, or all servers for the gateway.
+      // The request belonged to HTTP tools, or to all servers through the gateway's own requests.
       if (cancels && !call) return
       if (call) pass(call.seat.link, message, text)
       else
@@ -303,7 +302,7 @@ export class AggregateSession implements Link {
     return this.options.branches[seat.at]!.open(AggregateSession.#eventsOf(seat), () => seat.state.restore())
   }
 
-  /** Gives a server that is up to a successor. */
+  /** Moves the session of a running server to a successor. */
   #handOver(of: object, to: AggregateSession, at: number): Seat | undefined {
     const seat = this.#seats.find((one) => one.in === this && this.options.branches[one.at]!.of === of)
     const capabilities = seat && this.#servers[seat.at]!.capabilities
@@ -312,7 +311,7 @@ export class AggregateSession implements Link {
     return Object.assign(seat, { in: to, at })
   }
 
-  /** What a server is to be told in place of one of the same name, or, where there was none, of any. */
+  /** The state for a server that replaces one of the same name; a new server gets only the log level. */
   #stateOf(name: string): Restored[] {
     const all = this.#seats.map(({ state }) => state.restore())
     const own = this.#servers.findIndex((server) => server.name === name)
@@ -338,7 +337,7 @@ export class AggregateSession implements Link {
     })
   }
 
-  /** A request to a server is over. */
+  /** Called when a request to a server has ended. */
   #over(seat: Seat): void {
     if (!seat.leave) return
     const { own, routed } = this.#underWay
@@ -346,7 +345,7 @@ export class AggregateSession implements Link {
     if (!isUsed) seat.leave()
   }
 
-  /** Tells the client that a list has more or less than it had, because of who answers. */
+  /** Notifies the client that a list changed because different servers answered. */
   #compare(method: string, servers: readonly number[]): void {
     const kind = Object.values(LIST_KINDS).find((one) => one === LISTS[method]?.capability)
     const missing = servers.join()
@@ -356,7 +355,7 @@ export class AggregateSession implements Link {
     if (kind) announce([kind], this.events.message)
   }
 
-  /** Requests to a server that will get no answer. @param concerns absent: all */
+  /** Fails the requests to a lost server. @param concerns absent: all of them */
   static #lose(seat: Seat, fault: Fault, concerns: (id: RequestId) => boolean = () => true): void {
     const { own, routed } = seat.in.#underWay
     for (const [id, one] of [...own]) if (one.seat === seat && concerns(id)) seat.in.#settle(id, fault)
@@ -381,7 +380,7 @@ export class AggregateSession implements Link {
       },
       rejected: (id, fault) => {
         const { own, routed } = seat.in.#underWay
-        // Without an id it may be the answer to any request of this server.
+        // Without an id, it may answer any request to this server.
         for (const one of id === undefined ? [...own.keys()] : [id])
           if (own.get(one)?.seat === seat) seat.in.#settle(one, fault)
         for (const call of id === undefined ? [...routed.keys()] : [id])
@@ -400,7 +399,7 @@ export class AggregateSession implements Link {
     this.#absence.add(at)
   }
 
-  /** Takes a message of a server. */
+  /** Handles a message of a server. */
   #hear(seat: Seat, message: Message, text: string): void {
     const { asked, own, routed } = this.#underWay
     const { name } = this.#servers[seat.at] as AggregatedServer
@@ -416,14 +415,14 @@ export class AggregateSession implements Link {
     else if (message.id !== null && own.get(message.id)?.seat === seat) this.#settle(message.id, message.raw)
     else if (message.id !== null) {
       const call = routed.get(message.id)
-      // The ids of a client are no secret among servers.
+      // Servers can guess the client's ids, so only the server that was asked may answer.
       if (call?.seat !== seat) return
       routed.delete(message.id)
       this.#give(seat, call, message.raw)
     }
   }
 
-  /** A server's word that it asks no more, with the id that the client knows; undefined: it is something else. */
+  /** A server's cancellation of its own request, with the id known to the client; undefined: another notification. */
   #cancelled(seat: Seat, { method, params, raw }: Extract<Message, { kind: 'notification' }>) {
     if (method !== 'notifications/cancelled') return undefined
     const { asked } = this.#underWay
@@ -435,13 +434,13 @@ export class AggregateSession implements Link {
     return undefined
   }
 
-  /** Gives the client the response of a server. */
+  /** Sends the client the response of a server. */
   #give(seat: Seat, { method, params }: { method: string; params: JsonObject }, raw: JsonObject): void {
     this.#emit(this.#aggregate.shown(seat.at, method, raw), this.#aggregate.shaping(seat.at, method, params))
     this.#over(seat)
   }
 
-  /** Takes a request of the client. */
+  /** Handles a request of the client. */
   #take(request: Request): void {
     const { id, method } = request
     const failed = unexpected(method, () => {
@@ -456,11 +455,11 @@ export class AggregateSession implements Link {
     const { routed } = this.#underWay
     if (method === 'ping') return this.#emit({ jsonrpc: '2.0', id, result: {} })
     if (method.endsWith('/list')) this.#reviveAll()
-    // A name may tell its server, for which alone the request then waits.
+    // A tool or prompt name may identify its server, and then only that server is waited for.
     if (method !== 'tools/call' && method !== 'prompts/get') await this.#settled
     if (Object.hasOwn(LISTS, method) && this.#isDown())
       return this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: this.#reason } })
-    // Servers that are down are told once they are up.
+    // Servers that are down get the level when they are up again.
     if (method === 'logging/setLevel') for (const { state } of this.#seats) state.remember(request)
     const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
       this.options.branches[to]!.patience.for(this.#ask(this.#seats[to]!, asked, own, request.span)),
@@ -477,7 +476,7 @@ export class AggregateSession implements Link {
     if (fault) this.#over(seat)
   }
 
-  /** @param begins whether it belongs to a handshake, for which others wait */
+  /** @param begins whether it belongs to a handshake, which other requests wait for */
   #ask(
     seat: Seat,
     method: string,
@@ -509,18 +508,18 @@ export class AggregateSession implements Link {
   }
 
   async #deliver(seat: Seat, message: Request, text: string, begins = false): Promise<Fault | undefined> {
-    // Why it is down is told by its link.
+    // The link itself reports why the server is down.
     if (!begins) await seat.in.#reviving.get(seat)?.catch(() => {})
     return seat.link.send(message, text)
   }
 
-  /** The lists that a server has. */
+  /** The kinds of lists that a server has. */
   #listsOf(i: number): ListKind[] {
     const { capabilities } = this.#servers[i] as AggregatedServer
     return Object.values(LIST_KINDS).filter((kind) => capabilities?.[kind])
   }
 
-  /** Whether a server that was down is there again; the client hears of it. */
+  /** Whether a server that was down is up again; if so, notifies the client. */
   async #find(i: number): Promise<boolean> {
     const { capabilities } = this.#servers[i] as AggregatedServer
     const seat = this.#seats[i] as Seat
@@ -533,7 +532,7 @@ export class AggregateSession implements Link {
     return true
   }
 
-  /** Tries servers that were down once more, as their back-off allows; the client hears of those that are up. */
+  /** Retries servers that were down, as their back-off allows, and notifies the client of those that are up. */
   #reviveAll(): void {
     const begun = this.#begun
     for (const [i, { capabilities }] of this.#servers.entries()) {
@@ -547,7 +546,7 @@ export class AggregateSession implements Link {
     }
   }
 
-  /** One try at a time to open the session of a server that is not up. @returns why it is still down */
+  /** Opens the session of a server that is down, one attempt at a time. @returns why it is still down */
   #revival(seat: Seat, join: (seat: Seat) => Promise<string | undefined>): Promise<string | undefined> {
     const known = this.#reviving.get(seat)
     if (known) return known
@@ -564,15 +563,15 @@ export class AggregateSession implements Link {
     return this.#join(seat, link, await link.start(request, text))
   }
 
-  /** Takes a server that has come up into the session of the client. @returns why it is down */
+  /** Adds a server that has come up to the client's session. @returns why it is down */
   async #join(seat: Seat, link: Link, answer: Started): Promise<string | undefined> {
     if (answer instanceof Fault) return answer.message
     const { result } = answer.response.raw
-    // Of what is newer than a server's revision it says nothing in its capabilities, so the client asks for none of it.
+    // A server of an older revision declares no newer capabilities, so the client does not use them with it.
     if (!isObject(result) || !isSessionRevision(result.protocolVersion)) return REFUSED
     if (this.#closed || seat.leave) return undefined
     this.#servers[seat.at]!.capabilities = saidOf(result)
-    // Else the client's own word reaches it, and the client has no lists yet.
+    // Otherwise the client's own notification reaches it, and the client has no lists yet.
     if (!this.#isReady) return undefined
     await link.send(noted('notifications/initialized'), INITIALIZED)
     for (const { method, params } of seat.state.restore())
@@ -581,7 +580,7 @@ export class AggregateSession implements Link {
     return undefined
   }
 
-  /** Whether there is nobody who could have a list. */
+  /** Whether no server and no HTTP tool could provide a list. */
   #isDown(): boolean {
     const isUp = this.#servers.some(({ capabilities }) => capabilities)
     return !isUp && !this.#starting.size && !this.options.local()

@@ -40,29 +40,29 @@ import type { ToolFilter } from './tool-filter.ts'
 import { announce, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
 
 const LISTEN = 'subscriptions/listen'
-/** Of a server that does not answer: what others say may be kept for no time. */
+/** Cache hints of a server that does not answer: the combined answer must not be cached. */
 const NO_HINTS: JsonObject = {}
 
 type Sent = Promise<JsonObject | Fault | undefined>
-/** What a server says of itself; undefined while it is down. */
+/** The `server/discover` result of a server; undefined while it is down. */
 type Found = JsonObject | undefined
 
-/** One of the servers for one caller. */
+/** One of the servers, for one caller. */
 export interface StatelessBranch {
   name: string
   filter: ToolFilter | undefined
   view: ServerView
   patience: Patience
   resolved: Resolved
-  /** The server, or why it is down. @param again whether a server that was down is looked for once more */
+  /** The server, or why it is down. @param again whether to retry a server that was down */
   find(again?: boolean): Promise<Stateless | Fault>
   streams: StreamWatch
 }
 
-/** Methods of earlier revisions that 2026-07-28 does not have. */
+/** Methods of earlier revisions removed in 2026-07-28. */
 const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list', 'tasks/result'])
 
-/** Several servers behind one prefix, for the requests of one caller that stand alone. */
+/** Several servers behind one prefix, for the stateless requests of one caller. */
 export class AggregateStateless implements Stateless {
   constructor(
     private readonly branches: readonly StatelessBranch[],
@@ -126,7 +126,7 @@ export class AggregateStateless implements Stateless {
     }
   }
 
-  /** How long and for whom an answer may be kept. @param parts what the servers said, where they said something */
+  /** Cache hints of the combined answer. @param parts the servers' results, where present */
   #hints(method: string, parts: readonly (JsonObject | undefined)[]): JsonObject {
     const local = this.options.local()?.hints(method)
     return hintsOf([...parts, local].filter((part) => part !== undefined))
@@ -169,7 +169,7 @@ export class AggregateStateless implements Stateless {
     })
   }
 
-  /** The servers, with what each says of itself, unless the name in the call reveals its server. */
+  /** The servers with their capabilities; these are not fetched if the name in the call identifies the server. */
   async #servers(call: StatelessCall): Promise<{ servers: AggregatedServer[]; found: Found[] }> {
     const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
     const found = named ? [] : await this.#discover(call)
@@ -193,7 +193,7 @@ export class AggregateStateless implements Stateless {
       }),
     )
     return answers.map((raw, i) => {
-      // Lists miss what is starting, as they miss what is down.
+      // Starting servers are missing from lists, like servers that are down.
       if (!raw && isFirst) return { capabilities: EXPECTED }
       if (!raw || raw instanceof Fault) return undefined
       const { result } = this.branches[i]!.view.shown('server/discover', raw)
@@ -223,7 +223,7 @@ export class AggregateStateless implements Stateless {
     }
   }
 
-  /** Subscribes at every server, also later at one that is down; acknowledged once each was tried. */
+  /** Subscribes at every server, later also at servers that are down; acknowledged once each was tried. */
   async #listen(call: StatelessCall): Sent {
     const { id } = call.message
     const granted: JsonObject = {}
@@ -249,21 +249,21 @@ export class AggregateStateless implements Stateless {
     const local = this.options.local()?.granted(call.message.params.notifications)
     const isLate = !(await within(HELD, Promise.all(opening.map(({ open }) => open))))
     if (local) onGranted(local)
-    // A server that is starting announces its lists once it is up.
+    // A starting server announces its lists when it is up.
     if (isLate) onGranted(listsOf(call.message.params.notifications))
     const params = { _meta: tag, notifications: granted }
     call.onMessage({ jsonrpc: '2.0', method: ACKNOWLEDGED, params })
     acknowledged = true
     for (const raw of early) call.onMessage(raw)
     await Promise.all(opening.map(({ ended }) => ended))
-    // Changes of HTTP tools are announced where the client listens.
+    // Changes of HTTP tools are announced through the registry.
     if (local && Object.keys(local).length && !call.signal.aborted)
       await new Promise<void>((resolve) => call.signal.addEventListener('abort', resolve))
     if (call.signal.aborted) return undefined
     return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: tag } }
   }
 
-  /** @returns when the subscription at one server is open, or was tried in vain, and when it has ended */
+  /** @returns `open`: the subscription at one server is open or has failed; `ended`: it has ended */
   #listenAt(
     call: StatelessCall,
     branch: StatelessBranch,
@@ -298,7 +298,7 @@ export class AggregateStateless implements Stateless {
         lists = kinds
         if (again) announceAll()
       }
-      // What the server had is missing from lists until it is back.
+      // Items of a lost server are missing from lists until it is back.
       const hear = (raw: JsonObject) => onMessage(withTaskIds(raw, name))
       const events = { onMessage: hear, onOpen, onLost: announceAll }
       ended = keepSubscribed(subscribe, events, streams, call.signal)
@@ -307,7 +307,7 @@ export class AggregateStateless implements Stateless {
   }
 }
 
-/** Of what a client wants to hear of, changes of lists. */
+/** The list changes among a client's requested notifications. */
 function listsOf(wanted: Json | undefined): JsonObject {
   const asked = isObject(wanted) ? wanted : {}
   return Object.fromEntries(
@@ -315,7 +315,7 @@ function listsOf(wanted: Json | undefined): JsonObject {
   )
 }
 
-/** What a server has granted of a subscription, with the ids that clients see of its tasks. */
+/** A server's granted subscription, with task ids as clients see them. */
 function shownTasks(granted: JsonObject, name: string): JsonObject {
   const { taskIds } = granted
   return Array.isArray(taskIds)

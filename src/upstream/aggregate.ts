@@ -18,7 +18,7 @@ import type { Request } from './rpc/link.ts'
 import { isOfTask, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
 import type { ToolFilter } from './tool-filter.ts'
-/** One of several servers behind one prefix, whatever carries its messages. */
+/** One of several servers behind one prefix, over any transport. */
 export interface AggregatedServer {
   name: string
   filter: ToolFilter | undefined
@@ -27,27 +27,27 @@ export interface AggregatedServer {
   capabilities: JsonObject | undefined
 }
 
-/** What two servers may both have. */
+/** Kinds of items that several servers may define. */
 export type ClashKind = 'tool' | 'prompt' | 'resource'
 
-/** What is the same for all clients of several servers. */
+/** Options common to all clients of an aggregate. */
 export interface AggregateOptions {
-  /** `serverInfo` of all together. */
+  /** `serverInfo` of the aggregate. */
   info: { name: string; version: string }
-  /** Whether tools and prompts have their own names, which do not tell their server. */
+  /** Whether tools and prompts keep their own names, without the server's name as prefix. */
   isPlain: boolean
   owners: Owners
-  /** HTTP tools beside the servers, which answer calls themselves. */
+  /** HTTP tools beside the servers, which answer their calls themselves. */
   local(): ToolsBackend | undefined
-  /** Hears of what a server has and another one before it, too. */
+  /** Called for an item that an earlier server defines too. */
   onClash(kind: ClashKind, name: string, server: string): void
 }
 
-/** Of one of the servers; undefined when the request was cancelled. */
+/** Answer of one server; undefined if the request was cancelled. */
 type Answer = JsonObject | Fault | undefined
 export type AskServer = (i: number, method: string, params: JsonObject) => Promise<Answer>
 
-/** The answer to a request, or the one server whose request it is, in its own words. */
+/** The answer to a request, or the server to send it to, with that server's own parameters. */
 export type Outcome = { result: JsonObject } | { error: RpcError } | { to: number; params: JsonObject }
 
 export const LISTS: Record<string, { key: string; capability: string }> = {
@@ -61,15 +61,15 @@ export const LISTS: Record<string, { key: string; capability: string }> = {
 const BY_URI = new Set(
   'resources/read resources/subscribe resources/unsubscribe resources/directory/read skills/get'.split(' '),
 )
-/** Servers subscribe clients to what they do not have, too. */
+/** Servers accept subscriptions to resources that they do not have. */
 const ANYWHERE = new Set(['resources/subscribe', 'resources/unsubscribe'])
 const SINGULAR = { tools: 'tool', prompts: 'prompt' } as const
-/** Pages of a list that are read for a name, at the most. */
+/** Maximum pages of a list read to find a name. */
 const MAX_PAGES = 100
 
-/** Several servers as one: which of them gets a request, or what they answer together. */
+/** Several servers as one: chooses the server for a request, or combines the answers of all. */
 export class Aggregate {
-  /** @param onMissing hears of each list which servers that are up have no part in it */
+  /** @param onMissing called for each list with the running servers missing from it */
   constructor(
     private readonly servers: readonly AggregatedServer[],
     private readonly options: AggregateOptions,
@@ -83,7 +83,7 @@ export class Aggregate {
     if (method === 'completion/complete' && isObject(params.ref)) {
       const { ref } = params
       if (ref.type !== 'ref/prompt') return this.#byUri(ref.uri, method, params, ask)
-      // HTTP prompts complete nothing.
+      // HTTP prompts have no completions.
       if (this.options.local()?.has('prompts', ref.name)) return { result: { completion: { values: [] } } }
       const found = await this.#find('prompts', String(ref.name), params, ask)
       if (!found) return unknown('prompts', String(ref.name))
@@ -98,18 +98,18 @@ export class Aggregate {
     return { error: noMethod(method) }
   }
 
-  /** The response of a server to what `decide` sent it, as the client is to see it. */
+  /** The response of a server, as the client should see it. */
   shown(i: number, method: string, raw: JsonObject): JsonObject {
     const { view, name } = this.servers[i] as AggregatedServer
     return withTaskIds(view.shown(method, raw), name)
   }
 
-  /** How the result of a call is shaped; undefined: it is not. @param params as the server gets them */
+  /** How to shape the result of a call; undefined: unchanged. @param params as sent to the server */
   shaping(i: number, method: string, params: JsonObject): Shaping | undefined {
     return (this.servers[i] as AggregatedServer).view.shaping({ method, params }, true)
   }
 
-  /** The server whose tool or prompt it is, by its name. */
+  /** The server that has the tool or prompt of this name. */
   async #byName(kind: NamedKind, params: JsonObject, ask: AskServer): Promise<Outcome> {
     const name = String(params.name)
     const found = await this.#find(kind, name, params, ask)
@@ -121,7 +121,7 @@ export class Aggregate {
     return { to: found.to, params: { ...params, name: own } }
   }
 
-  /** The server that shows a name, and under which. @param params of the request */
+  /** The server that has a name, and its own name there. @param params of the request */
   async #find(
     kind: NamedKind,
     name: string,
@@ -137,14 +137,14 @@ export class Aggregate {
     return to === undefined ? undefined : { to, own: name }
   }
 
-  /** All names that a server lists, by page; undefined when it does not answer. */
+  /** All names that a server lists, by page; undefined if it does not answer. */
   async #pagesOf(i: number, kind: NamedKind, base: JsonObject, ask: AskServer): Promise<Page[] | undefined> {
     const pages: Page[] = []
     let params = base
     while (pages.length < MAX_PAGES) {
       const raw = await ask(i, `${kind}/list`, params)
       if (!raw || raw instanceof Fault || !isPart(raw)) return undefined
-      // What is no list lacks nothing.
+      // A result that is not a list counts as an empty one.
       if (!isObject(raw.result) || !Array.isArray(raw.result[kind])) return pages
       const page = pageOf(kind, params, raw.result)
       pages.push(page)
@@ -154,7 +154,7 @@ export class Aggregate {
     return pages
   }
 
-  /** The server whose task it is, by the id. */
+  /** The server that has the task with this id. */
   #byTask(method: string, params: JsonObject): Outcome {
     const found = ownerOf(this.servers, String(params.taskId))
     if (found) return { to: found.to, params: { ...params, taskId: found.own } }
@@ -178,11 +178,11 @@ export class Aggregate {
     const isFirst = params.cursor === undefined
     const local = this.options.local()
     const items: Json[] = isFirst && local ? [...(await local.items(method, key, params))] : []
-    // Who is told of an empty list takes it for the truth.
+    // An error, because a client would believe an empty list.
     if (missing.length && missing.length === able.length && !items.length)
       return { error: missingError(pages) }
     if (isFirst) this.onMissing(method, missing)
-    // A server that is down hides what is its own, and nothing else.
+    // A server that is down hides only its own items.
     const read = able.flatMap(([i, cursor], at) => {
       const raw = pages[at]
       const result = raw && 'result' in raw && isObject(raw.result) ? raw.result : {}
@@ -200,7 +200,7 @@ export class Aggregate {
     return { result: { ...rest, [key]: items, ...nextCursor } }
   }
 
-  /** Learns what a server has, and has no more. */
+  /** Records what a server has, or no longer has. */
   #read(i: number, key: string, cursor: string | null, result: JsonObject): void {
     const { isPlain, owners } = this.options
     if (key === 'tasks' || (isNamed(key) && !isPlain)) return
@@ -219,7 +219,7 @@ export class Aggregate {
     return []
   }
 
-  /** A tool or prompt as clients see it, unless another one has its name. */
+  /** A tool or prompt as clients see it, unless another item has the same name. */
   #showNamed(i: number, kind: NamedKind, item: JsonObject): Json[] {
     const { isPlain, owners, local, onClash } = this.options
     const { name: server } = this.servers[i] as AggregatedServer
@@ -232,11 +232,11 @@ export class Aggregate {
   }
 
   #byUri(uri: unknown, method: string, params: JsonObject, ask: AskServer): Promise<Outcome> | Outcome {
-    // What HTTP tools have beside them is never subscribed to.
+    // Resources of HTTP tools do not support subscriptions.
     if (this.options.local()?.hasResource(uri)) return { error: noMethod(method) }
     const owner = typeof uri === 'string' ? this.options.owners.of('resources', uri) : undefined
     if (owner !== undefined) return { to: owner, params }
-    // Where no server declares resources, one may say more than that there is no such method.
+    // If no server declares resources, ask all: one may still have them.
     const declared = this.#able('resources')
     const able = declared.length ? declared : [...this.servers.keys()]
     return ANYWHERE.has(method)
@@ -244,7 +244,7 @@ export class Aggregate {
       : this.#first(able, method, params, ask)
   }
 
-  /** Asks all of them, for what servers take without knowing what is asked for. */
+  /** Asks all servers, for methods that servers accept without having the resource. */
   async #everywhere(
     candidates: number[],
     method: string,
@@ -256,14 +256,14 @@ export class Aggregate {
     return result ? { result } : { error: refusalOf(answers, method) }
   }
 
-  /** Asks one after the other until one knows what is asked for. */
+  /** Asks the servers in order until one has the resource. */
   async #first(candidates: number[], method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
     const answers: Answer[] = []
     for (const i of candidates) {
       const raw = await ask(i, method, params)
       answers.push(raw)
       if (!raw || raw instanceof Fault || !isObject(raw.result)) continue
-      // One that did not answer may have it, too.
+      // An earlier server that did not answer may have the resource too.
       const isFirst = answers.every((answer) => answer && !(answer instanceof Fault))
       if (isFirst && typeof params.uri === 'string') this.options.owners.take('resources', params.uri, i)
       return { result: raw.result }
@@ -282,7 +282,7 @@ export class Aggregate {
   }
 }
 
-/** What a server lists, each name once: clients refuse a list with two tools of a name, or with one of no name. */
+/** Items without duplicates and unnamed ones: clients refuse a list with either. */
 function once(items: readonly Json[], key: string): readonly Json[] {
   if (!isNamed(key)) return items
   const names = new Set<Json>()
@@ -304,7 +304,7 @@ function nameOf(item: JsonObject, key: string): string {
   return String(isNamed(key) ? item.name : (item.uri ?? item.uriTemplate))
 }
 
-/** What a page of a list names. @param params that asked for it */
+/** The names on a page of a list. @param params of its request */
 function pageOf(key: string, { cursor }: JsonObject, { [key]: items, nextCursor }: JsonObject): Page {
   return {
     names: (Array.isArray(items) ? items : []).flatMap((item) => (isObject(item) ? nameOf(item, key) : [])),
@@ -322,26 +322,26 @@ function unknown(kind: NamedKind, name: string): Outcome {
 }
 
 /**
- * What is said when none of several servers knows what is asked for: what one of them says that may know it. One that
- * does not answer may, too.
+ * Picks the error to return when no member has the item. A member that failed to answer may have it, so its error comes
+ * first.
  */
 function refusalOf(answers: readonly Answer[], method: string): RpcError {
   const errors = answers.flatMap((raw) => (raw ? errorOf(raw) : []))
-  // Other codes come first.
+  // Errors with other codes come first.
   const rank = ({ code }: RpcError) => UNKNOWING.indexOf(code)
   return errors.sort((a, b) => rank(a) - rank(b))[0] ?? noMethod(method)
 }
 
-/** Codes of a server that does not have what is asked for: "resource not found", and what stands for it. */
+/** Codes with which a server says that it does not have the item. */
 const UNKNOWING: readonly number[] = [-32002, INVALID_PARAMS, METHOD_NOT_FOUND]
 
-/** Whether an answer says what a server has, if it is that it has no such list. */
+/** Whether an answer is a valid part of a list; a missing list method counts as an empty part. */
 export function isPart(page: Answer): boolean {
   if (!page || page instanceof Fault) return false
   return 'result' in page || (isObject(page.error) && page.error.code === METHOD_NOT_FOUND)
 }
 
-/** Why no server has a part in a list. */
+/** The error to return if no server contributed to a list. */
 function missingError(pages: readonly Answer[]): RpcError {
   const [error] = pages.flatMap((page) => (page ? errorOf(page) : []))
   return error ?? { code: INTERNAL_ERROR, message: 'No server answered' }
@@ -353,8 +353,8 @@ function errorOf(answer: JsonObject | Fault): RpcError[] {
 }
 
 /**
- * Which page of which server comes next; all of them from the beginning without a cursor. It names servers, as a reload
- * may change their places.
+ * The next page of each server; without a cursor, the first page of all. Cursors name servers, as a reload may reorder
+ * them.
  */
 function cursorsOf(
   cursor: Json | undefined,
@@ -370,7 +370,7 @@ function cursorsOf(
       return i >= 0 && typeof own === 'string' ? [i, own] : undefined
     })
     const sound = wanted.filter((one) => one !== undefined)
-    // Each names a server once, so that no cursor makes many requests of one.
+    // At most one page of each server, so that a cursor cannot cause many requests to one.
     const isOnce = new Set(sound.map(([i]) => i)).size === wanted.length
     return isOnce ? sound : undefined
   } catch {
@@ -378,12 +378,12 @@ function cursorsOf(
   }
 }
 
-/** The capabilities of a server by its handshake: one that says nothing of itself is asked for tools at least. */
+/** A server's declared capabilities; one that declares nothing is assumed to have tools. */
 export function saidOf({ capabilities }: JsonObject): JsonObject {
   return isObject(capabilities) && Object.keys(capabilities).length ? capabilities : { tools: {} }
 }
 
-/** The capabilities of all servers together. */
+/** The combined capabilities of all servers. */
 export function mergeCapabilities(all: readonly Pick<AggregatedServer, 'capabilities'>[]): JsonObject {
   const merged: JsonObject = {}
   for (const { capabilities } of all)

@@ -16,15 +16,15 @@ import { CALLER, reads, templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
 import type { Pinned } from './pins.ts'
 
-/** What templates of an MCP server can read. */
+/** Values that templates of an MCP server may read. */
 const ROOTS = { Request: { Headers: true, Query: true, Cookies: true }, Caller: CALLER } as const
 
-/** What of a client's request templates see. */
+/** Request data available to templates. */
 export interface RequestFacts {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   query(): Readonly<Record<string, string>>
-  /** Absent: nobody knows who calls. */
+  /** Absent: anonymous. */
   readonly identity?: Identity | undefined
 }
 
@@ -37,34 +37,34 @@ export interface Resolved {
   path: string
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>
-  /** The same for the same values, and tells nothing of them. */
+  /** Digest of the values. */
   key: string
-  /** The caller's request decides the host. */
+  /** Set if the caller's request determines the host. */
   decided?: true
-  /** Gives the header that `credentials` add to each request. */
+  /** Provides the header that `credentials` add to each request. */
   credential?: Credential
-  /** Why the server cannot be asked for this caller, who may use others beside it. */
+  /** Reason why this caller may not use the server, although others may be available. */
   refusal?: Fault
 }
 
 /** A compiled `mcpServers` entry. */
 export interface Definition {
   server: McpServer
-  /** Equal for definitions of which one connection serves all routers; absent: none does. */
+  /** Equal for definitions that routers can share; absent: not shared. */
   id?: string
-  /** Whether a template reads the request, or each caller has other credentials. */
+  /** Whether a template reads the request, or credentials depend on the caller. */
   varies: boolean
-  /** Whether each caller has other credentials, which follow the newest token of the caller. */
+  /** Whether credentials depend on the caller, and follow its newest token. */
   perCaller: boolean
-  /** Whether the caller's `Authorization` is sent on, so that a refusal concerns the caller. */
+  /** Whether the caller's `Authorization` is forwarded, so that a refusal concerns the caller. */
   forwardsAuthorization: boolean
-  /** What the configuration itself gives to the server and nobody else may hear, from its `env`, `url` and `headers`. */
+  /** Secrets in `env`, `url` and `headers`, which are masked in results. */
   secrets: readonly string[]
-  /** Where they are from, for who asks why something is masked. */
+  /** Sources of the secrets, to explain why something is masked. */
   secretsFrom: readonly string[]
-  /** What its declarations are compared with; absent: with nothing. */
+  /** Pin file to compare declarations with, if any. */
   pinned?: Pinned
-  /** How it is connected to over HTTP. */
+  /** Connection settings for HTTP. */
   connection?: Connection | undefined
   /** Never throws. */
   resolve(facts: RequestFacts): Resolved | Fault
@@ -79,9 +79,9 @@ interface Named {
 
 /**
  * Compiles the templates of an MCP server. Never throws.
- * @param credentials what its `credentials` say
- * @param connection what its `tls` and `proxy` say
- * @param used what the file reads of the environment; default: what templates of the entry read
+ * @param credentials from its `credentials`
+ * @param connection from its `tls` and `proxy`
+ * @param used environment variables read by the file; default: those read by the entry's templates
  */
 export function compileDefinition(
   server: McpServer,
@@ -134,7 +134,7 @@ export function compileDefinition(
           `The server ${server.name} has credentials, which are not sent to a host that the request decides`,
         )
       const key = createHash('sha256')
-        // What is made for one caller is used by nobody else, also where it comes to the same.
+        // Values for one caller are never shared with another, even if equal.
         .update(JSON.stringify([values, target, sent, ...(ofCaller ? [facts.identity?.caller ?? null] : [])]))
         .update(credential?.key ?? '')
         .digest('base64url')
@@ -146,7 +146,7 @@ export function compileDefinition(
       throw error
     }
   }
-  // What depends on nothing is made once.
+  // Values that depend on nothing are computed once.
   const constant = varies || problems.length ? undefined : resolve({ headers: {}, query: () => ({}) })
   const secrets = secretsIn(server, { variables, headers, url }, env, used)
   const definition: Definition = {
@@ -162,7 +162,7 @@ export function compileDefinition(
   return { definition, problems }
 }
 
-/** What is wrong with a server apart from its templates. */
+/** Problems of a server other than template errors. */
 function problemsOf(
   server: McpServer,
   path: Path,
@@ -217,7 +217,7 @@ function problemsOf(
   return problems
 }
 
-/** Values that read the request are the caller's own. */
+/** Secrets exclude values that read the request, which belong to the caller. */
 function secretsIn(
   { args, env: variables, headers, url = '' }: McpServer,
   templates: { variables: Named[]; headers: Named[]; url: Template | undefined },
@@ -254,7 +254,7 @@ function checkReference(
 }
 
 const NEVER = new Cancellation()
-/** What the transport sets itself. */
+/** Headers set by the transport itself. */
 const OWN_HEADERS =
   /^(mcp-.*|host|connection|content-.*|transfer-encoding|accept|te|trailer|upgrade|keep-alive|expect)$/i
 
@@ -273,7 +273,7 @@ function render(
   const values: Record<string, string> = {}
   for (const { name, template } of templates) {
     const value = renderOne(template, root, `${what} ${name}`)
-    // What the caller did not send is not there, rather than there and empty.
+    // A value missing from the request omits the variable or header.
     if (value === undefined || (value === '' && template.references.length > 0)) continue
     if (header)
       Object.defineProperty(values, name.toLowerCase(), { value: wireText(value), enumerable: true })

@@ -1,6 +1,6 @@
 import type { Json } from '../json/index.ts'
 
-/** Instructions of several servers, each under its name. @param first goes before them */
+/** Instructions of several servers, each under its name. @param first text before them */
 export function mergeInstructions(
   all: readonly { name: string; text: Json | undefined }[],
   first?: string,

@@ -12,15 +12,15 @@ import {
 import { type Stateless, type StatelessCall, whoseCall } from './backend/stateless.ts'
 import { announce } from './transport/lasting-stream.ts'
 
-/** What may be kept for as long as its `ttlMs` says (2026-07-28, Caching). */
+/** Methods cacheable for their `ttlMs` (2026-07-28, Caching). */
 const METHODS = new Set(
   'server/discover tools/list prompts/list resources/list resources/templates/list'.split(' '),
 )
 const LISTEN = 'subscriptions/listen'
-/** Answers of one server that are kept, and their characters; the oldest give way. */
+/** Maximum answers cached for one server, and characters of all; the oldest are dropped first. */
 const MAX_ANSWERS = 1_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
-/** Milliseconds for which an answer is kept at the most. */
+/** Maximum milliseconds for which an answer is cached. */
 const MAX_TTL = 86_400_000
 
 interface Kept {
@@ -30,14 +30,14 @@ interface Kept {
   size: number
 }
 
-/** A server of 2026-07-28 whose lists are asked for once for as long as it says that they are fresh. */
+/** Caches a 2026-07-28 server's lists for the lifetime that it declares. */
 export class KeptLists implements Stateless {
   readonly #kept = new Map<string, Kept>()
   #size = 0
-  /** How often something made lists stale: an answer from before may be an old one. */
+  /** Number of invalidations; an answer requested before the last one may be stale. */
   #changes = 0
 
-  /** @param onChanged hears of a list that changed, with the key of the templates' values */
+  /** @param onChanged called when a list changed, with the key of the template values */
   constructor(
     private readonly server: Stateless,
     private readonly onChanged: ((key: string, method: string) => void) | undefined,
@@ -69,7 +69,7 @@ export class KeptLists implements Stateless {
     return raw
   }
 
-  /** Whoever hears of a change wants the new list. */
+  /** Change notifications must invalidate the cache before they reach the client. */
   async #listen(call: StatelessCall): Promise<JsonObject | Fault | undefined> {
     let isOpen = false
     const onMessage = (raw: JsonObject) => {
@@ -77,7 +77,7 @@ export class KeptLists implements Stateless {
       this.#hear(raw, call)
     }
     const answer = await this.server.request({ ...call, onMessage })
-    // What changes until the next subscription is not announced.
+    // Changes until the next subscription are not announced.
     if (isOpen && !call.signal.aborted) {
       this.#forget('')
       announce(Object.values(LIST_KINDS), ({ method }) => this.onChanged?.(call.resolved.key, method))
@@ -89,7 +89,7 @@ export class KeptLists implements Stateless {
     const { ttlMs, cacheScope, resultType = 'complete' } = result
     const ttl = typeof ttlMs === 'number' ? Math.min(ttlMs, MAX_TTL) : 0
     const whose = cacheScope === 'public' ? undefined : whoseCall(call)
-    // What is private may be kept for a caller who is known.
+    // Private answers are cached only for a known caller.
     if (!(ttl > 0) || resultType !== 'complete' || whose === '') return
     const key = keyOf(call, whose)
     const kept = { result, method: call.message.method, until: asked + ttl, size: stringify(result).length }
@@ -112,7 +112,7 @@ export class KeptLists implements Stateless {
     this.#kept.delete(key)
   }
 
-  /** A list changed, as this or another worker has heard. @returns whether the method says so */
+  /** Invalidates a list reported as changed. @returns whether the method is such a notification */
   changed(method: string): boolean {
     const list = /^notifications\/(\w+)\/list_changed$/.exec(method)?.[1]
     if (list) this.#forget(`${list}/`)
@@ -125,14 +125,14 @@ export class KeptLists implements Stateless {
     call.onMessage(raw)
   }
 
-  /** @param methods how the methods begin whose answers are stale */
+  /** @param methods prefix of the methods whose answers are stale */
   #forget(methods: string): void {
     this.#changes++
     for (const [key, { method }] of [...this.#kept]) if (method.startsWith(methods)) this.#drop(key)
   }
 }
 
-/** What may have another answer. @param whose undefined: everybody's */
+/** Cache key. @param whose undefined: shared by all callers */
 function keyOf({ resolved, message: { method, params } }: StatelessCall, whose: string | undefined): string {
   const meta = metaOf(params)
   const told: (Json | undefined)[] = [meta[PROTOCOL_VERSION], meta[CLIENT_CAPABILITIES]]
@@ -145,7 +145,7 @@ function keyOf({ resolved, message: { method, params } }: StatelessCall, whose: 
   ] as Json)
 }
 
-/** How long and for whom what several servers say together may be kept. */
+/** Lifetime and scope of an answer combined from several servers. */
 export function hintsOf(parts: readonly JsonObject[]): { ttlMs: number; cacheScope: string } {
   const ttls = parts.map(({ ttlMs }) => (typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0))
   const isPublic = parts.length > 0 && parts.every(({ cacheScope }) => cacheScope === 'public')

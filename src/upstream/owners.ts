@@ -1,53 +1,53 @@
 import { createHash } from 'node:crypto'
 
-/** What two servers may both have, under the same name or URI. */
+/** Kinds of items that several servers may define under the same name or URI. */
 export type OwnedKind = 'tools' | 'prompts' | 'resources'
 export type NamedKind = Exclude<OwnedKind, 'resources'>
 
-/** Names of one kind that are remembered of a server; its oldest give way. */
+/** Maximum names of one kind remembered for a server; the oldest are dropped first. */
 const MAX_NAMES = 20_000
-/** Characters of a name that is remembered as it is. */
+/** Longer names are remembered by their digest. */
 const MAX_LENGTH = 200
-/** Milliseconds after which the lists of all servers are read again for a name that is unknown. */
+/** Milliseconds between readings of all lists to find an unknown name. */
 const PAUSE = 5_000
-/** Callers with values of their own whose names are remembered. */
+/** Maximum sets of template values whose names are remembered. */
 const MAX_KEPT = 1_000
 
-/** A page of a list of one server. */
+/** A page of a server's list. */
 export interface Page {
   names: readonly string[]
-  /** Absent: it is the first. */
+  /** Absent: the first page. */
   cursor?: string | undefined
-  /** The cursor of the page after it. Absent: it is the last. */
+  /** Cursor of the next page; absent: it is the last. */
   next?: string | undefined
 }
 
-/** A list of a server, as it was read from its first page on. */
+/** One reading of a server's list, from its first page on. */
 interface Reading {
   list: string
-  /** The cursor of the page that continues it. */
+  /** Cursor of the page that continues it. */
   next: string | undefined
 }
 
-/** What is known of one server. */
+/** Names of one server. */
 interface Owned {
-  /** The last reading that had each name. Undefined: it was never listed. */
+  /** The last reading that contained each name; undefined: not from a list. */
   names: Map<string, Reading | undefined>
-  /** The last one of each list. */
+  /** The last reading of each list. */
   readings: Map<string, Reading>
 }
 
 interface Known {
   owners: Map<string, number>
   servers: Map<number, Owned>
-  /** When all lists were read. */
+  /** Time when all lists were read. */
   since: number
   reading: Promise<void> | undefined
 }
 
 /**
- * Which of several servers has a tool, prompt or resource, learnt from lists: the first one counts. A server keeps what it
- * has, also while it is down, until its own list was read to the end and lacks it.
+ * Which of several servers has a tool, prompt or resource; the first one listed wins. A server keeps its items, even
+ * while down, until a complete reading of its own list lacks them.
  */
 export class Owners {
   readonly #known: Record<OwnedKind, Known> = { tools: nothing(), prompts: nothing(), resources: nothing() }
@@ -56,18 +56,21 @@ export class Owners {
     return this.#known[kind].owners.get(shortened(name))
   }
 
-  /** Takes a page that a server has answered; what its list lacks is free then. @param list one of its lists of this kind */
+  /**
+   * Records a page of a server's list; items missing from a complete list are released. @param list one of its lists of
+   * this kind
+   */
   read(kind: OwnedKind, list: string, server: number, { names, cursor, next }: Page): void {
     const { owners } = this.#known[kind]
     const own = this.#ownedBy(kind, server)
     const before = own.readings.get(list)
-    // Pages of different readings do not tell what the list lacks.
+    // Pages of different readings do not show which items are missing.
     if (cursor !== undefined && (!before || before.next !== cursor)) return
     const reading = cursor === undefined || !before ? { list, next } : Object.assign(before, { next })
     own.readings.set(list, reading)
     for (const name of names) {
       const owner = this.of(kind, name)
-      // A server that starts late has its place before those that come after it in the list.
+      // A server that starts late keeps its precedence over later servers.
       if (owner === server || (!before && owner !== undefined && owner > server))
         this.#own(kind, name, server, reading)
     }
@@ -79,7 +82,7 @@ export class Owners {
     }
   }
 
-  /** Whether a name that a server has is that server's, rather than another's. @param list that has it; absent: none */
+  /** Claims a name for a server; false: another server has it. @param list that contains it, if any */
   take(kind: OwnedKind, name: string, server: number, list?: string): boolean {
     const owner = this.of(kind, name)
     if (owner === undefined) {
@@ -110,7 +113,7 @@ export class Owners {
     owners.delete(oldest)
   }
 
-  /** Knows what others know. @param at the place of one of their servers here; undefined: it has none */
+  /** Copies what another instance knows. @param at index here of one of its servers; undefined: removed */
   learnFrom(others: Owners, at: (server: number) => number | undefined): void {
     for (const kind of ['tools', 'prompts', 'resources'] as const) {
       const { owners } = this.#known[kind]
@@ -131,8 +134,7 @@ export class Owners {
 
   /**
    * The server that has a name; undefined: none.
-   * @param read reads the lists of all servers, for a name that was not listed yet: the pages of each, or undefined for a
-   *   server that did not answer
+   * @param read reads the lists of all servers: the pages of each, or undefined for a server that did not answer
    */
   async find(
     kind: NamedKind,
@@ -147,7 +149,7 @@ export class Owners {
       .then((lists) => {
         for (const [server, pages] of lists.entries())
           for (const page of pages ?? []) this.read(kind, kind, server, page)
-        // As clients see them, who get a page of each server at a time.
+        // In the order in which clients see them: one page of each server at a time.
         for (let page = 0; lists.some((pages) => pages?.[page]); page++)
           for (const [server, pages] of lists.entries())
             for (const one of pages?.[page]?.names ?? []) this.take(kind, one, server, kind)
@@ -165,12 +167,12 @@ function nothing(): Known {
   return { owners: new Map(), servers: new Map(), since: -Infinity, reading: undefined }
 }
 
-/** A name as it is remembered. */
+/** The key of a name. */
 function shortened(name: string): string {
   return name.length > MAX_LENGTH ? createHash('sha256').update(name).digest('base64url') : name
 }
 
-/** What servers own, by what their templates come to: another caller may see other tools. */
+/** Owners by template values, as callers with other values may see other tools. */
 export class KeptOwners {
   readonly #all = new Map<string, Owners>()
 

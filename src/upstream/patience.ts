@@ -1,15 +1,15 @@
 import { Fault } from '../mcp/index.ts'
 
-/** Milliseconds after which a server that has not answered is silent. */
+/** Milliseconds after which a server without an answer counts as silent. */
 const LONG = 3_000
-/** Milliseconds for which others wait for a silent server. */
+/** Milliseconds that requests wait for a silent server. */
 const MOMENT = 1_000
 
-/** How long the servers of one prefix wait for one of them, where they answer together. */
+/** Limits how long combined answers wait for one of the servers. */
 export class Patience {
   #isSilent = false
 
-  /** @param answer of the server; undefined: the request was cancelled. It is not waited for once the server is silent */
+  /** @param answer of the server; undefined: the request was cancelled. A silent server is waited for only briefly */
   async for<T>(answer: Promise<T | Fault | undefined>): Promise<T | Fault | undefined> {
     let timer = setTimeout(() => {
       this.#isSilent = true

@@ -3,7 +3,7 @@ import { canonicalText } from '../json/canonical.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
 
-/** What a server declares that models read, as it was when it was pinned. Each is the digest of `digestOf`. */
+/** Pinned declarations of a server, each as a digest by `digestOf`. */
 export interface Pinned {
   instructions?: string
   tools: ReadonlyMap<string, string>
@@ -12,10 +12,10 @@ export interface Pinned {
 
 export type PinnedKind = 'tools' | 'prompts' | 'instructions'
 
-/** Something that differs from what was pinned. */
+/** A difference from the pin file. */
 export interface PinChange {
   kind: PinnedKind
-  /** Of the tool or prompt; empty for instructions. */
+  /** Name of the tool or prompt; empty for instructions. */
   name: string
   change: 'added' | 'changed'
 }
@@ -25,23 +25,23 @@ export function digestOf(value: Json): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex')
 }
 
-/** Changes that are reported once each; a server that changes for ever is reported so often. */
+/** Maximum changes reported, in case a server changes constantly. */
 const MAX_REPORTED = 1000
 
-/** Compares what a server declares, at every list, with what was pinned. */
+/** Compares every list that a server sends with its pin file. */
 export class Pins {
-  /** Tools and prompts that a list showed to be others than those that were pinned, as `kind name`. */
+  /** Changed tools and prompts, as `kind name`. */
   private readonly changed = new Set<string>()
   private readonly reported = new Set<string>()
 
   constructor(
     private readonly pinned: Pinned,
-    /** Whether what differs is hidden. */
+    /** Whether differing items are hidden. */
     readonly blocks: boolean,
     private readonly onChange: (change: PinChange) => void,
   ) {}
 
-  /** What clients may see of a list. */
+  /** The items of a list that clients may see. */
   list(kind: 'tools' | 'prompts', definitions: readonly Json[]): Json[] {
     return definitions.filter((definition) => {
       if (!isObject(definition) || typeof definition.name !== 'string') return !this.blocks
@@ -54,7 +54,7 @@ export class Pins {
     })
   }
 
-  /** The result of a handshake, as clients may see it. */
+  /** The handshake result that clients may see. */
   handshake(result: JsonObject): JsonObject {
     const { instructions, ...others } = result
     if (instructions === undefined) return result
@@ -64,7 +64,7 @@ export class Pins {
     return this.blocks ? others : result
   }
 
-  /** Whether clients may use a tool or prompt: what was not pinned they may not, nor what has changed since. */
+  /** Whether clients may use a tool or prompt; unpinned and changed ones are blocked. */
   allows(kind: 'tools' | 'prompts', name: string): boolean {
     return !this.blocks || (this.pinned[kind].has(name) && !this.changed.has(`${kind} ${name}`))
   }
@@ -72,7 +72,7 @@ export class Pins {
   private differs(kind: PinnedKind, name: string, digest: string): void {
     const known =
       kind === 'instructions' ? this.pinned.instructions !== undefined : this.pinned[kind].has(name)
-    // What was never pinned is not allowed anyway.
+    // Unpinned items are blocked anyway.
     if (known && kind !== 'instructions') this.changed.add(`${kind} ${name}`)
     const key = `${kind} ${name} ${digest}`
     if (this.reported.has(key) || this.reported.size >= MAX_REPORTED) return

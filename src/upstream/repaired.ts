@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
 
 /**
- * What a server declares as clients can read it: they refuse a whole list for one member of the wrong kind. A member is
- * repaired where its meaning is plain (null is absent, PHP's `[]` is `{}`), else left out.
+ * Repairs declarations of servers, as clients refuse a whole list for one invalid member. A member with a clear meaning
+ * is repaired (null is absent, PHP's `[]` is `{}`), any other is omitted.
  */
 export type OnFault = (kind: string, name: string, fault: string) => void
 
@@ -20,7 +20,7 @@ function isEmptyArray(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** The same object where nothing has to change in it; members without a rule are dropped only where they are null. */
+/** Returns the same object if nothing changes; members without a rule are dropped only if null. */
 function withFields(given: JsonObject, fields: Fields): JsonObject {
   let changed: JsonObject | undefined
   for (const [key, value] of Object.entries(given)) {
@@ -40,7 +40,7 @@ function withEach(items: readonly Json[], repair: Repair): Json[] {
     : meant
 }
 
-/** Members of schemas that hold schemas. */
+/** Members of JSON schemas that contain schemas. */
 const SCHEMA: Fields = {
   properties: (value) => {
     const properties = object(value)
@@ -64,13 +64,13 @@ function schema(value: Json): Json {
   return isObject(value) ? withFields(value, SCHEMA) : value
 }
 
-/** Clients take only objects here, not the schemas `true` and `false`. */
+/** Clients accept only objects here, not the schemas `true` and `false`. */
 function property(value: Json): Json {
   if (value === false) return { not: {} }
   return isObject(value) ? schema(value) : {}
 }
 
-/** A schema of an object; undefined: it is of something else. */
+/** A schema of an object; undefined: a schema of another type. */
 function objectSchema(value: Json): JsonObject | undefined {
   const given = object(value)
   if (!isObject(given)) return undefined
@@ -125,7 +125,7 @@ function prompt(given: JsonObject): JsonObject | string {
   return typeof given.name === 'string' ? withFields(given, PROMPT) : 'it has no name'
 }
 
-/** @param key of its address, which is its name where it has none */
+/** @param key of its address, which also serves as a missing name */
 const resource = (key: string) => (given: JsonObject) => {
   const address = given[key]
   if (typeof address !== 'string') return `it has no ${key}`
@@ -140,11 +140,11 @@ const ENTRIES: Readonly<Record<string, (given: JsonObject) => JsonObject | strin
   resourceTemplates: resource('uriTemplate'),
 }
 
-/** A page of a list. @param kind the member that has the entries */
+/** Repairs a page of a list. @param kind the member with the entries */
 export function repairedList(kind: string, result: JsonObject, onFault: OnFault): JsonObject {
   const repair = ENTRIES[kind]!
   const given = result[kind]
-  // A client has to see that there is no list.
+  // Leave an invalid list as it is, so that the client notices.
   if (given === undefined || (!Array.isArray(given) && Object.keys(given ?? {}).length)) return result
   const entries = Array.isArray(given) ? given : []
   const meant = withEach(entries, (entry) => {
@@ -159,10 +159,10 @@ export function repairedList(kind: string, result: JsonObject, onFault: OnFault)
   return meant === given ? page : { ...page, [kind]: meant }
 }
 
-/** Said of an entry that is shown, although not as it came. */
+/** The fault reported for repaired entries. */
 export const REPAIRED = 'it was repaired'
 
-/** What a server says of itself. */
+/** Repairs the result of a handshake. */
 export function repairedHandshake(result: JsonObject): JsonObject {
   const capability: Repair = (value) => {
     const given = object(value)

@@ -2,7 +2,7 @@ import type { McpServer } from '../config/model.ts'
 import type { Json } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
 
-/** Tools of a server that are remembered, and characters of their names, at the most. */
+/** Maximum tools remembered for a server, and characters of their names. */
 const MAX_TOOLS = 10_000
 const MAX_NAME = 256
 
@@ -12,11 +12,11 @@ interface Hints {
 }
 
 /**
- * The tools of a server, by its own names, that do no harm when they are called twice: those with `readOnlyHint` or
- * `idempotentHint`, in the last list that the gateway has seen or in `toolOverrides`, which take precedence.
+ * A server's tools, by its own names, that are safe to call twice: `readOnlyHint` or `idempotentHint` in its latest
+ * list or, with precedence, in `toolOverrides`.
  */
 export class SafeTools {
-  /** Of tools with one of them. */
+  /** Hints of tools with at least one of them. */
   private readonly listed = new Map<string, Hints>()
 
   constructor(private readonly overrides: McpServer['toolOverrides']) {}

@@ -14,7 +14,7 @@ import type { ServerLabels, UpstreamCallRecord, UpstreamSessionRecord } from '..
 import { type Attributes, addressOf, type Span, type TraceContext } from '../telemetry/trace.ts'
 import { endOf } from './backend/stateless.ts'
 
-/** Who counts requests to MCP servers, and for which route. */
+/** Counters of requests to MCP servers, and their labels. */
 export interface Measures extends Omit<ServerLabels, 'server' | 'transport'> {
   onUpstreamCall?: ((record: UpstreamCallRecord) => void) | undefined
   onUpstreamSession?: ((record: UpstreamSessionRecord) => void) | undefined
@@ -22,12 +22,12 @@ export interface Measures extends Omit<ServerLabels, 'server' | 'transport'> {
 
 type Begun = Pick<Request, 'id' | 'method' | 'params'> & { span?: Span | undefined }
 
-/** Requests to one MCP server and sessions with it, as they are counted and traced. */
+/** Counts and traces requests to an MCP server, and sessions with it. */
 export class Operations {
   readonly attributes: Attributes
   private readonly of: ServerLabels
 
-  /** @param origin of a server over HTTP, if it is the same for all requests */
+  /** @param origin of an HTTP server, if the same for all requests */
   constructor(
     server: string,
     private readonly measures: Measures,
@@ -47,12 +47,12 @@ export class Operations {
     }
   }
 
-  /** A request is sent. */
+  /** Begins a request. */
   begin(request: Begun): Operation {
     return new Operation(request, this)
   }
 
-  /** A session begins; what is returned tells that it ended. */
+  /** Begins a session; call the result when it ends. */
   session(version: unknown): () => void {
     const since = performance.now()
     const revision = isSessionRevision(version) || isStatelessRevision(version) ? String(version) : '_OTHER'
@@ -72,7 +72,7 @@ export class Operations {
   }
 }
 
-/** A request to an MCP server that is under way. */
+/** A running request to an MCP server. */
 export class Operation {
   private readonly since = performance.now()
   private readonly method: string
@@ -89,23 +89,23 @@ export class Operation {
     this.span = span.client(spanFacts(request, all.attributes))
   }
 
-  /** What is sent with it; undefined: nothing but what the client has sent. */
+  /** Trace context to send; undefined: the client's own is kept. */
   get trace(): TraceContext | undefined {
     return this.span?.context
   }
 
-  /** The text of the request, with the context. @param text as it is without one */
+  /** The text of the request with the trace context. @param text without it */
   textOf({ raw, params }: Request, text: string): string {
     const { trace } = this
     return trace ? stringify({ ...raw, params: tracedParams(params, trace) }) : text
   }
 
-  /** The server has answered, or why it has not. */
+  /** Ends the request with the server's answer or a fault. */
   settled(answer: JsonObject | Fault): void {
     this.end(answer instanceof Fault ? unanswered(answer) : endOf(answer))
   }
 
-  /** Its answer has passed as bytes: a code in its end is the gateway's own. */
+  /** Ends a relayed request; an error code in its end is the gateway's own. */
   passed({ code, ...end }: CallEnd): void {
     this.end(code === undefined ? end : { ...end, unanswered: true })
   }
@@ -122,7 +122,7 @@ function unanswered(fault: Fault): CallEnd {
   return { outcome: outcomeOf(fault), failure: fault.message, unanswered: true }
 }
 
-/** Headers with another context in place of the client's. */
+/** Headers with the trace context replaced. */
 export function tracedHeaders(
   headers: Record<string, string>,
   trace: TraceContext | undefined,

@@ -2,12 +2,12 @@ import { SEPARATOR } from '../config/listed-servers.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { metaOf, omit, type Request } from '../mcp/index.ts'
 
-/** Names and task ids of several servers behind one prefix, which begin with the name of their server. */
+/** Names and task ids of several servers behind one prefix, prefixed with the server's name. */
 
 const RELATED = 'io.modelcontextprotocol/related-task'
 const OF_ONE_TASK = new Set(['tasks/get', 'tasks/result', 'tasks/update', 'tasks/cancel'])
 
-/** Whether a method concerns a task that its params name. */
+/** Whether a method concerns the task named in its params. */
 export function isOfTask(method: string): boolean {
   return OF_ONE_TASK.has(method)
 }
@@ -17,7 +17,7 @@ export function prefixed(server: string, own: string): string {
   return `${server}${SEPARATOR}${own}`
 }
 
-/** Which of the servers a name tells, and its name there; the longest counts, as one may begin with another's. */
+/** The server that a name identifies, and its own name there; the longest match counts. */
 export function ownerOf(
   servers: readonly { name: string }[],
   name: string,
@@ -31,18 +31,18 @@ export function ownerOf(
   return best
 }
 
-/** A message of a server with the ids that clients see of its tasks. */
+/** A server's message with task ids as clients see them. */
 export function withTaskIds(raw: JsonObject, server: string): JsonObject {
   return changed(raw, (id) => prefixed(server, id))
 }
 
-/** A message of a client with the server's own ids of its tasks. */
+/** A client's message with the server's own task ids. */
 export function withOwnTaskIds(raw: JsonObject, server: string): JsonObject {
   const start = server + SEPARATOR
   return changed(raw, (id) => (id.startsWith(start) ? id.slice(start.length) : id))
 }
 
-/** The ids of tasks that a message names. */
+/** The task ids in a message. */
 export function taskIdsOf(raw: JsonObject): string[] {
   const ids: string[] = []
   changed(raw, (id) => {
@@ -52,7 +52,7 @@ export function taskIdsOf(raw: JsonObject): string[] {
   return ids
 }
 
-/** A subscription as a server is to have it. @param choose the ids there of a task that the client has named; empty: none */
+/** A subscription for one server. @param choose the server's ids for a task named by the client; empty: none */
 export function listeningTo(message: Request, choose: (taskId: string) => string[]): Request {
   const { notifications } = message.params
   if (!isObject(notifications) || !Array.isArray(notifications.taskIds)) return message
@@ -90,7 +90,7 @@ function ofTask(task: Json, change: Change): Json {
   return isTask(task) ? { ...task, taskId: change(task.taskId) } : task
 }
 
-/** A task has a status; what only names one, such as a question to the client about its own, has none. */
+/** Only tasks have a status; other objects merely refer to one. */
 function isTask(value: Json | undefined): value is JsonObject & { taskId: string } {
   return isObject(value) && typeof value.taskId === 'string' && typeof value.status === 'string'
 }

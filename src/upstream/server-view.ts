@@ -9,7 +9,7 @@ import { SafeTools } from './safe-tools.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import type { Repeat } from './transport/http.ts'
 
-/** The members of results in which a server declares what models read. */
+/** Members of results with declarations that models read. */
 const LISTS: Readonly<Record<string, string>> = {
   'tools/list': 'tools',
   'prompts/list': 'prompts',
@@ -18,11 +18,11 @@ const LISTS: Readonly<Record<string, string>> = {
 }
 const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
-/** What clients see of what a server declares: tools, prompts, resources and instructions. */
+/** The tools, prompts, resources and instructions of a server that clients see. */
 export class ServerView {
   private readonly safeTools: SafeTools
 
-  /** @param safe tools that are known to be safe to repeat, or the overrides that say so */
+  /** @param safe tools that are safe to repeat, or the overrides that say so */
   constructor(
     private readonly filter: ToolFilter | undefined,
     private readonly pins: Pins | undefined,
@@ -32,35 +32,36 @@ export class ServerView {
     this.safeTools = safe instanceof SafeTools ? safe : new SafeTools(safe)
   }
 
-  /** The same server, of which a router shows less. */
+  /** The same server with a router's filter. */
   filtered(filter: ToolFilter | undefined): ServerView {
     return filter === this.filter ? this : new ServerView(filter, this.pins, this.safeTools, this.onFault)
   }
 
-  /** Whether the response to a request of this method is to be read. */
+  /** Whether responses to this method must be read. */
   reads(method: string): boolean {
     return Object.hasOwn(LISTS, method) || HANDSHAKES.has(method)
   }
 
-  /** How the result of a request is shaped; undefined: it passes as it is. @param own whether `params` has the server's own name */
+  /**
+   * How to shape the result of a request; undefined: unchanged. @param own whether `params` has the server's own name
+   */
   shaping({ method, params }: Pick<Request, 'method' | 'params'>, own = false): Shaping | undefined {
     if (method !== 'tools/call' || !this.filter || typeof params.name !== 'string') return undefined
     const name = own ? params.name : this.filter.ownName(params.name)
     return name === undefined ? undefined : this.filter.shaping(name)
   }
 
-  /** Whether and when a request may be sent again. @param params with the server's own names */
+  /** Whether and when a request may be repeated. @param params with the server's own names */
   repeat({ method, params }: Pick<Request, 'method' | 'params'>): Repeat | undefined {
-    // A session that was opened twice would stay open.
+    // A session opened twice would never be closed.
     if (method === 'initialize') return 'unsent'
     const isSafe = method === 'tools/call' ? this.safeTools.has(String(params.name)) : isRepeatable(method)
     return isSafe ? 'always' : undefined
   }
 
   /**
-   * The text of a response to a request of this method, as clients are to see it: without hidden characters, and without
-   * what is blocked.
-   * @param text of `raw`; the same text where nothing is left out or replaced
+   * A response as clients should see it: without hidden characters and blocked items.
+   * @param text of `raw`; returned if nothing changes
    */
   response(method: string, raw: JsonObject, text: string): string {
     if (!this.reads(method)) return text
@@ -68,12 +69,12 @@ export class ServerView {
     return shown === raw && !this.filter && !this.pins ? text : stringify(shown)
   }
 
-  /** The same of a response that has no text yet. */
+  /** The same for a response without text. */
   shown(method: string, raw: JsonObject, text?: string): JsonObject {
     const { result } = raw
     if (!this.reads(method) || !isObject(result)) return raw
     const judged = this.judge(method, this.repaired(method, result))
-    // A text without escapes shows what it holds: most lists are not walked.
+    // Plain text needs no search for hidden characters.
     const clean = text !== undefined && isPlain(text) ? judged : visible(judged)
     return clean === result ? raw : { ...raw, result: clean }
   }
@@ -83,7 +84,7 @@ export class ServerView {
     return repairedList(LISTS[method] as string, result, this.onFault)
   }
 
-  /** A result as clients are to see it, with hidden characters. */
+  /** A result with only the visible items, hidden characters included. */
   judge(method: string, result: JsonObject): JsonObject {
     const { filter, pins } = this
     if (HANDSHAKES.has(method)) return pins ? pins.handshake(result) : result

@@ -11,8 +11,8 @@ import {
 import { giveWay } from '../text/index.ts'
 
 /**
- * The response to a call of a tool, with its result shaped: the texts that are JSON, and the structured content. Texts of
- * errors are only cut where they are too long.
+ * The response to a tool call with its result shaped: JSON texts and structured content. Error texts are only
+ * truncated.
  */
 export async function shapedResponse(raw: JsonObject, shaping: Shaping, keep?: Keep): Promise<JsonObject> {
   const keeps = shaping.keepsRest && keep ? onceEach(keep) : undefined
@@ -22,13 +22,13 @@ export async function shapedResponse(raw: JsonObject, shaping: Shaping, keep?: K
   const shown = await shownStructure(result.structuredContent, shaping, isError, keeps)
   if (shown === TOO_LONG) return { ...raw, result: tooLong(result, shaping) }
   const content = await shownContent(result.content, shaping, isError, keeps)
-  // A text that repeats the structured content has said already what is missing.
+  // A text with the same content already contains the notice.
   if (shown?.notice !== undefined && !content.some((item) => isObject(item) && item.text === shown.notice))
     content.push({ type: 'text', text: shown.notice }, ...(shown.link ? [shown.link] : []))
   return { ...raw, result: { ...result, content, ...(shown && { structuredContent: shown.value as Json }) } }
 }
 
-/** A text that repeats the structured content is kept once. */
+/** Keeps a text that repeats the structured content only once. */
 function onceEach(keep: Keep): Keep {
   const kept = new Map<string, ReturnType<Keep>>()
   return (whole, isJson) => {
@@ -76,7 +76,7 @@ async function shownContent(
     const presented = await shownText(holder.text, shaping, isError)
     size += presented.text.length
     const { text, beside, notice, link } = size > shaping.maxChars ? { text: '' } : withRest(presented, keep)
-    // The first one is within the limit.
+    // A single content is within the limit by itself.
     if (size > shaping.maxChars) left++
     else shown.push(holder.with(text), ...(beside === undefined ? [] : [{ type: 'text', text: beside }]))
     if (notice !== undefined) notices.add(notice)
@@ -86,7 +86,7 @@ async function shownContent(
   return [...shown, ...[...notices].map((text) => ({ type: 'text', text })), ...links]
 }
 
-/** What has the text of a content: itself, or the resource in it; undefined: it has none. */
+/** The holder of a content's text: the content or its resource; undefined: it has no text. */
 function holderOf(item: Json): { text: string; with(text: string): Json } | undefined {
   if (!isObject(item)) return undefined
   const { type, text, resource } = item
@@ -99,7 +99,7 @@ async function shownText(text: string, shaping: Shaping, isError: boolean): Prom
   const data = isError || !shaping.isDeclared ? undefined : jsonIn(text)
   if (data === undefined) {
     const fault = isError || !shaping.isDeclared ? undefined : jsonLimitOf(text)
-    // What masks are to leave out is never shown.
+    // Data that masks would remove must not be shown unmasked.
     if (fault !== undefined) {
       const said = `The text cannot be shaped: ${fault}. Request less in one call.`
       return { text: said, notice: undefined }
@@ -113,7 +113,7 @@ async function shownText(text: string, shaping: Shaping, isError: boolean): Prom
   return shaping.present(value, omitted)
 }
 
-/** Clients hold structured content against the schema of its tool, so that it cannot be left out of a result. */
+/** Clients validate structured content against the tool's schema, so it cannot just be removed. */
 function tooLong({ _meta }: JsonObject, { maxChars }: Shaping): JsonObject {
   const text = `The result of the tool is longer than the ${maxChars} characters that it may have, and cannot be shortened without breaking its form. Request less in one call.`
   return { content: [{ type: 'text', text }], isError: true, ...(_meta !== undefined && { _meta }) }

@@ -5,17 +5,17 @@ import { UNKNOWN_TASK } from '../tools/tasks.ts'
 import type { Stateless, StatelessCall } from './backend/stateless.ts'
 import { isOfTask, listeningTo, taskIdsOf } from './server-names.ts'
 
-/** Tasks of one caller that are remembered; the oldest give way. */
+/** Maximum tasks remembered for a caller; the oldest are dropped first. */
 const MAX_TASKS = 1_000
-/** Callers whose tasks are remembered; the one longest without a new task gives way. */
+/** Maximum callers whose tasks are remembered; the one with the oldest latest task is dropped first. */
 const MAX_CALLERS = 10_000
 
-/** Whose the tasks of one server are, which may count them: an id that is easy to guess. */
+/** Owners of one server's tasks, whose ids may be easy to guess. */
 export class TaskOwners {
   readonly #owners = new Map<string, string>()
   readonly #tasks = new Map<string, Set<string>>()
 
-  /** Whether the task is of no other caller. */
+  /** Whether the task belongs to no other caller. */
   isFree(taskId: string, { caller = '', resolved }: StatelessCall): boolean {
     return (this.#owners.get(keyOf(taskId, resolved.key)) ?? caller) === caller
   }
@@ -47,7 +47,7 @@ function keyOf(taskId: string, server: string): string {
     .digest('base64url')
 }
 
-/** A server that callers share, of whose tasks each of them sees its own. */
+/** A shared server, restricted to each caller's own tasks. */
 export function withOwnTasks(server: Stateless, owners: TaskOwners): Stateless {
   return {
     versions: (resolved) => server.versions(resolved),
@@ -66,7 +66,7 @@ export function withOwnTasks(server: Stateless, owners: TaskOwners): Stateless {
         },
       })
       if (!raw || raw instanceof Fault) return raw
-      // A server that has begun anew may count from one again.
+      // A restarted server may reuse ids, so the latest owner counts.
       if (method === 'tools/call') for (const taskId of taskIdsOf(raw)) owners.add(taskId, call)
       return method === 'tasks/list' ? withoutOthers(raw, isFree) : raw
     },

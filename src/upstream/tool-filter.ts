@@ -9,26 +9,29 @@ import type { Request } from './rpc/link.ts'
 const CALL = 'tools/call'
 const GET = 'prompts/get'
 
-/** What a filter is made of. */
+/** Configuration of a filter. */
 export type Selection = Pick<McpServer, 'allowedTools' | 'blockedTools' | 'toolOverrides' | 'limits'>
 
-/** What clients may use of a server's tools and prompts, when that is not simply all of them. */
+/** Restricts and renames a server's tools and prompts. */
 export interface ToolFilter {
-  /** The request as the server is to get it, the same one when its name is its own, or the error that answers it. */
+  /** The request for the server, identical if not renamed, or the error to answer. */
   request(message: Request): Request | RpcError
-  /** A tool of a list as clients are to see it: one or none. @param unshaped says nothing of how results are shaped */
+  /** A tool as clients should see it; empty if hidden. @param unshaped omit the shaping of results */
   show(tool: Json, unshaped?: boolean): Json[]
-  /** The name under which clients would see a tool, by the server's own. */
+  /** The name under which clients see a tool, by the server's own. */
   shownName(own: string): string
-  /** The server's own name of a tool that clients see under this one; undefined when they see none. */
+  /** The server's own name of a tool that clients see; undefined if hidden. */
   ownName(shown: string): string | undefined
-  /** How results of a tool are shaped, by the server's own name; undefined: they pass as they are. */
+  /** How to shape results of a tool, by the server's own name; undefined: unchanged. */
   shaping(own: string): Shaping | undefined
   /** Whether clients may use a prompt. */
   hasPrompt(name: string): boolean
 }
 
-/** `allowedTools`, `blockedTools`, `toolOverrides`, `limits.resultChars` and `pin: block` of a server; undefined when it has none of them. */
+/**
+ * A filter from `allowedTools`, `blockedTools`, `toolOverrides`, `limits.resultChars` and `pin: block`; undefined if
+ * none is set.
+ */
 export function createToolFilter(
   { allowedTools, blockedTools, toolOverrides, limits }: Selection,
   pins?: Pins,
@@ -37,7 +40,7 @@ export function createToolFilter(
   const shaping = shapings(overrides, limits?.resultChars)
   if (!allowedTools && !blockedTools.length && !overrides.size && !pins?.blocks && !shaping) return undefined
   const allowed = allowedTools && new Set(allowedTools)
-  // A server may take a name in another case, or with a NUL, for the one that is hidden.
+  // A server may ignore case or a NUL in a name, so compare folded names.
   const blocked = new Set(blockedTools.map(fold))
   const shows = (own: string) => !blocked.has(fold(own)) && (!allowed || allowed.has(own))
   const renamed = new Map(
@@ -54,7 +57,7 @@ export function createToolFilter(
   function show(tool: Json, unshaped = false): Json[] {
     if (!isObject(tool) || typeof tool.name !== 'string') return [tool]
     const own = tool.name
-    // A tool whose name another one was given cannot be told from it.
+    // Hide a tool whose name another one has taken.
     if (!shows(own) || (renamed.has(own) && !hiddenByName.has(fold(own)))) return []
     const override = overrides.get(own)
     const shaped = unshaped ? undefined : shaping?.(own)
@@ -82,7 +85,7 @@ export function createToolFilter(
     request(message) {
       const { method, params, raw } = message
       if (method !== CALL) return method === GET ? prompt(message) : message
-      // A name of another type could be taken for a hidden one by a lenient server.
+      // A lenient server could read a name of another type as a hidden one.
       if (typeof params.name !== 'string')
         return { code: INVALID_PARAMS, message: 'params.name must be a string' }
       const own = ownName(params.name)
@@ -95,7 +98,7 @@ export function createToolFilter(
   }
 }
 
-/** What one router shows of what a server shows. @param outer by the names that `inner` shows */
+/** A router's filter over a server's filter. @param outer uses the names that `inner` shows */
 export function composed(
   inner: ToolFilter | undefined,
   outer: ToolFilter | undefined,
@@ -123,7 +126,7 @@ export function composed(
   }
 }
 
-/** How results of a server's tools are shaped, by its own names; undefined: none of them are. */
+/** How to shape results of a server's tools, by its own names; undefined: no shaping. */
 function shapings(
   overrides: ReadonlyMap<string, ToolOverride>,
   resultChars: number | undefined,
@@ -131,7 +134,7 @@ function shapings(
   const compiled = ({ response }: ToolOverride) => {
     const maxChars = response?.maxChars ?? resultChars
     const made = response || maxChars !== undefined ? compileShaping({ ...response, maxChars }, Infinity) : []
-    // The checks report masks that cannot be read, with which the server is not served.
+    // Checks report unreadable masks, and the server is then not served.
     return Array.isArray(made) ? undefined : made
   }
   const others = compiled({})
@@ -140,7 +143,7 @@ function shapings(
   return (name) => own.get(name) ?? others
 }
 
-/** What a list says of a tool whose results are shaped. */
+/** Definition changes of a tool with shaped results. */
 function shapedDefinition(tool: JsonObject, shaping: Shaping): JsonObject {
   const { outputSchema, _meta } = tool
   const { maxChars } = shaping

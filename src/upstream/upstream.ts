@@ -28,30 +28,30 @@ import { StdioChannel } from './transport/stdio.ts'
 export interface UpstreamContext {
   /** The gateway's environment. */
   env: Readonly<Record<string, string | undefined>>
-  /** Of the process; the server's own take precedence. */
+  /** Limits of the process; the server's own take precedence. */
   limits: Limits
   log: Logger
-  /** Who counts requests and sessions. Absent: nobody. */
+  /** Counters of requests and sessions; absent: none. */
   measures?: Measures | undefined
-  /** What judges connections over HTTP. Absent: every address is good. */
+  /** Checks outbound HTTP connections; absent: every address is allowed. */
   guards?: Guards | undefined
-  /** Hears of each event stream that a server ends, and that is open again. */
+  /** Called when an event stream is lost or restored. */
   onStream?: (server: string, change: StreamChange) => void
-  /** Makes what retries and the circuit breaker of a server over HTTP need. Absent: there are none. */
+  /** Creates the retries and circuit breaker of an HTTP server; absent: none. */
   createResilience?: (server: string, breaker: BreakerSettings | undefined) => Resilience | undefined
-  /** Is called once for each thing that a server declares otherwise than it was pinned. */
+  /** Called once for each difference from the pin file. */
   onPinChange?: (server: string, change: PinChange, blocked: boolean) => void
-  /** Hears that a list of the server changed, for other workers. @param key of the templates' values */
+  /** Called when a list changed, to notify other workers. @param key of the template values */
   onListChanged?: (key: string, method: string) => void
-  /** Hears of secrets that were taken out of answers. */
+  /** Called when secrets were masked in answers. */
   onRedacted?: (server: string, ...what: Parameters<OnRedacted>) => void
 }
 
 const NOBODY: Measures = { tenant: '', prefix: '' }
-/** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server says otherwise. */
+/** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server is set. */
 const SILENCE = 300_000
 
-/** One session of so many is out of reach of a caller who has all others: without `auth`, of an address. */
+/** A quarter of the sessions is reserved for other callers; without `auth`, callers are addresses. */
 const LEFT_FOR_OTHERS = 4
 
 /** One proxied MCP server with all its connections. */
@@ -64,17 +64,17 @@ export class Upstream {
   readonly limits: Limits
   readonly log: Logger
   readonly onListChanged: UpstreamContext['onListChanged']
-  /** Of connections and sessions, by their values. */
+  /** Back-off of failed connections, by template values. */
   readonly starts = new Breaker()
   readonly streams: StreamWatch
   readonly operations: Operations
-  /** Process ids of children, by their connections. */
+  /** Process ids of children, by connection. */
   readonly #live = new Map<RpcClient, number | undefined>()
   readonly #ending = new Set<Promise<void>>()
-  /** Whose share of the limit live connections are; absent: nobody's. */
+  /** Quota keys of live connections; absent: shared. */
   readonly #sharers = new Map<RpcClient, string>()
   readonly #shares = new Map<string, number>()
-  /** A connection that was opened to probe the server, for its first session. */
+  /** A connection opened to probe the server, reused for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
   #closed = false
   readonly #faults = new Set<string>()
@@ -87,7 +87,7 @@ export class Upstream {
     logMask: Mask
   }
 
-  /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's, or is theirs */
+  /** @param makeRoom ends an idle session of the caller, or one that may be ended for the caller */
   constructor(
     readonly definition: Definition,
     given: UpstreamContext,
@@ -124,12 +124,12 @@ export class Upstream {
     const mask = this.#masksOf([])?.text ?? as
     const logMask = masksOf(secrets, redact === 'off' ? 'own' : redact)([])?.text ?? as
     this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask, logMask }
-    // The stream of SSE names an address, which must stay as it is: its messages are masked one by one.
+    // The SSE stream contains an address that must not change, so its messages are masked one by one.
     const masked =
       server.type === 'streamable-http' &&
       redact !== 'off' &&
       (secrets.length > 0 || server.credentials !== undefined || redact === 'patterns')
-    // Who writes the header into the configuration knows what the server can do.
+    // A configured header takes precedence over the default encodings.
     const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
     const { breaker, retry, name } = server
     if ((breaker || retry) && server.type === 'streamable-http')
@@ -146,7 +146,7 @@ export class Upstream {
     })
   }
 
-  /** Something that the server declares cannot be read by clients; it is said once. */
+  /** Logs a declaration that clients cannot read, once. */
   #faulty(kind: string, name: string, fault: string): void {
     const key = `${kind} ${name.slice(0, MAX_NAME)}: ${fault}`
     if (this.#faults.has(key) || this.#faults.size >= MAX_FAULTS) return
@@ -155,22 +155,22 @@ export class Upstream {
     this.log.warn(about, 'an MCP server declares what clients cannot read')
   }
 
-  /** What it declares that clients could not read: repaired, or left out. */
+  /** Declarations that clients could not read, which were repaired or omitted. */
   declarationFaults(): string[] {
     return [...this.#faults]
   }
 
-  /** Remembers that the server could not be reached; a refusal of the gateway's own says nothing of it. */
+  /** Records a failure to connect; the gateway's own refusals do not count. */
   startFailed(key: string, { kind, message }: Fault): void {
     if (kind !== 'busy') this.starts.failed(key, message)
   }
 
-  /** Why it is not called now, each reason once. */
+  /** Why the server is not called now, without duplicates. */
   faults(): string[] {
     return [...this.starts.faults(), ...(this.resilience?.faults() ?? [])]
   }
 
-  /** Live connections. */
+  /** Number of live connections. */
   size(): number {
     return this.#live.size
   }
@@ -181,12 +181,12 @@ export class Upstream {
   }
 
   /**
-   * Opens a connection, or takes the one that was probed.
-   * @param sharer whose session it is; undefined: it is kept for whoever comes
-   * @param by for whom a handshake that the probe made must have been; absent: there must have been none
+   * Opens a connection, or takes the probed one.
+   * @param sharer quota key of the session; undefined: shared
+   * @param by client data for which a probe's handshake may be reused; absent: it cannot be
    */
   connect(resolved: Resolved, events: RpcEvents, sharer: string | undefined, by?: string): RpcClient | Fault {
-    // A probe that the end has cut short would try once more.
+    // During shutdown, an interrupted probe would retry.
     if (this.#closed) return new Fault('lost', `The server ${this.name} is being closed`)
     const refused = this.#shareTaken(sharer)
     if (refused) return refused
@@ -200,7 +200,7 @@ export class Upstream {
     return client
   }
 
-  /** The connection that was probed, or another one, if there may be one more. */
+  /** The probed connection, or a new one if the limit allows. */
   #fresh(resolved: Resolved, sharer: string | undefined, by: string | undefined): RpcClient | Fault {
     const probed = this.takeProbed(resolved.key)
     if (probed && (!probed.handshake || probed.handshake.by === by)) return probed
@@ -216,7 +216,7 @@ export class Upstream {
     return this.#open(resolved)
   }
 
-  /** Why somebody gets no further session, and no idle one of theirs can make room: some are left for others. */
+  /** The fault if a caller has too many sessions, none of which is idle; some are reserved for other callers. */
   #shareTaken(sharer: string | undefined): Fault | undefined {
     const { maxSessions } = this.definition.server
     const left = Math.floor(maxSessions / LEFT_FOR_OTHERS)
@@ -237,7 +237,7 @@ export class Upstream {
     bump(this.#shares, sharer, -1)
   }
 
-  /** Keeps the connection of a probe for the first session with the same values. */
+  /** Keeps a probe's connection for the first session with the same values. */
   keepProbed(client: RpcClient, key: string): void {
     this.#dropProbed()
     this.#unshare(client)
@@ -249,7 +249,7 @@ export class Upstream {
     this.#probed = { client, key, since: performance.now() }
   }
 
-  /** Starts a child for the next session with the same values, where there is room for it. */
+  /** Starts a child in advance for the next session with the same values, if the limit allows. */
   prepare(resolved: Resolved): void {
     const { type, maxSessions } = this.definition.server
     if (type !== 'stdio' || this.#closed || this.#probed || this.#live.size >= maxSessions) return
@@ -263,12 +263,12 @@ export class Upstream {
     return client
   }
 
-  /** Ends the connection of a probe that nobody has wanted for so many milliseconds. */
+  /** Ends a probe's connection unused for `idle` milliseconds. */
   sweep(idle: number): void {
     if (this.#probed && this.#probed.since <= performance.now() - idle) this.#dropProbed()
   }
 
-  /** Ends every connection and child; resolves when nothing is left. */
+  /** Ends every connection and child; resolves when all have ended. */
   async close(): Promise<void> {
     this.#closed = true
     for (const client of [...this.#live.keys()]) client.close()
@@ -319,18 +319,18 @@ export class Upstream {
   }
 }
 
-/** Faults of what a server declares that are remembered, and characters of a name in them. */
+/** Maximum declaration faults remembered, and characters of a name in them. */
 const MAX_FAULTS = 100
 const MAX_NAME = 200
 
-/** @returns what takes the secrets of a configuration, and those that a credential has sent, out of answers */
+/** @returns a function that creates masks for the secrets of a configuration and those sent by a credential */
 function masksOf(
   secrets: readonly string[],
   redact: Redact,
   onRedacted?: OnRedacted,
 ): (sent: readonly string[]) => AnswerMasks | undefined {
   if (redact === 'off') return () => undefined
-  /** By lists of what was sent, which are others when they change. */
+  /** By list of sent values, which is a new object when they change. */
   const made = new WeakMap<readonly string[], AnswerMasks | undefined>()
   const known: AnswerMasks = {
     stream: () => streamMaskKnown(onRedacted),

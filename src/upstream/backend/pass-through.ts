@@ -47,44 +47,46 @@ const CALL = 'tools/call'
 const LIST = 'tools/list'
 const ACCEPT = 'application/json, text/event-stream'
 const FIRST = { accept: ACCEPT, 'content-type': 'application/json' }
-/** Headers that repeat what a request of 2026-07-28 holds, or ask for answers that were given before. */
+/** Headers that repeat unchecked parts of a 2026-07-28 request, or request earlier answers again. */
 const UNJUDGED = ['mcp-method', 'mcp-name', 'last-event-id']
-/** Characters of a server's session id that a client can carry in its own: proxies take headers of 4 or 8 KiB. */
+/** Maximum characters of a server's session id that fit in the client's own: proxies limit headers to 4 or 8 KiB. */
 const MAX_CARRIED = 1024
 export interface PassThroughOptions {
   upstream: Upstream
-  /** Whether other replicas may be in the server's session: only who ends it for good tells the server. */
+  /**
+   * Whether other replicas may use the server's session: then only the one that ends it for good notifies the server.
+   */
   shared: boolean
   /**
-   * What serves the session by messages instead, where the server turns out to speak no revision that passes;
-   * undefined when it does. Known once `initialize` was answered.
+   * The message-based session to use instead, if the server's revision cannot be passed through; undefined if it can.
+   * Known once `initialize` was answered.
    */
   instead(opened: Opened): Promise<ProxySession | undefined>
 }
 
-/** A session with a streamable HTTP server of the same revision, whose bytes pass as they are. */
+/** A session with a streamable HTTP server of the same revision, relayed byte for byte. */
 export class PassThroughSession extends ProxySession implements PassThrough {
   readonly needsUniqueIds = false
   readonly timeout = undefined
   override readonly passThrough = this
   private readonly state = createLasting()
-  /** The server's own id, when it gives one. */
+  /** The server's session id, if it issues one. */
   private id: string | undefined
   private revision = ''
   /** GET streams. */
   private readonly streams = new Set<Passage>()
-  /** Requests whose answers pass, with the tokens of their progress. */
+  /** Requests whose answers are being relayed, with their progress tokens. */
   private readonly passages = new InFlight<Passage, readonly unknown[]>()
-  /** Of progress of tasks, which go on after the answer (2025-11-25, Tasks). */
+  /** Progress tokens of tasks, which continue after the answer (2025-11-25, Tasks). */
   private readonly taskTokens = new Set<unknown>()
-  /** What is under way. */
+  /** Number of running requests and streams. */
   private active = 0
-  /** Ids of those among them that the client has cancelled. */
+  /** Ids of running requests that the client has cancelled. */
   private readonly cancelled = new Set<RequestId>()
-  /** Whether the replica that opened the session is the only one that knows it now. */
+  /** Whether only the replica that opened the session knows it now. */
   private moved = false
   private reopening: Promise<boolean> | undefined
-  /** Of the server's session, where this process has opened it. */
+  /** Ends the metrics of the server's session, if this process opened it. */
   private onLeft: (() => void) | undefined
 
   constructor(
@@ -107,7 +109,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return { ...(await instead.initialize(session, request, text, exchange)), served: instead }
   }
 
-  /** The revision of the session is kept: the client knows only that one. */
+  /** The revision is kept, as the client knows only that one. */
   async adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened> {
     this.handshake = handshake
     this.revision = this.session.revision
@@ -119,7 +121,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return { ...(await instead.adopt(handshake, restored)), served: instead }
   }
 
-  /** Goes on with a server's session that another replica opened. */
+  /** Continues a server's session that another replica opened. */
   resume(id: string | undefined): void {
     this.id = id
     this.revision = this.session.revision
@@ -143,7 +145,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     for (const passage of this.passages.keys()) passage.give(fault)
   }
 
-  // Messages pass with the requests that carry them.
+  // Messages are relayed within their HTTP requests.
   request(): undefined {}
   notify(): void {}
 
@@ -154,7 +156,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (only.kind === 'notification' && only.method === 'notifications/cancelled')
       this.cancel(requestIdOf(only))
     if (this.moved) return this.forgotten(exchange, messages.text, id)
-    // Whoever opens a session again has to know what to restore in it.
+    // The replica that opens the session again must know the state to restore.
     const lasting = owner !== undefined && only.kind === 'request' && setsState(only)
     const elsewhere = lasting ? await this.fromOwner(exchange, messages.text, id) : undefined
     if (elsewhere) return elsewhere
@@ -162,7 +164,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (messages.batch || !filter) return this.forward(exchange, messages, only, call)
     if (only.kind !== 'request') return this.forward(exchange, messages, only, call, textOf(only))
     const sent = filter.request(only)
-    // What was judged is what is sent.
+    // The backend must receive exactly what was checked.
     if (!('code' in sent)) return this.forward(exchange, messages, sent, call, textOf(sent))
     call?.record({ outcome: 'refused', failure: sent.message, code: sent.code })
     return rpcError(exchange, 200, sent, only.id)
@@ -188,7 +190,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       onEnd()
       return this.forgotten(exchange)
     }
-    // Other replicas may have calls under way.
+    // Calls may be running on other replicas.
     const isWanted = (message: Message) => this.options.shared || this.isWanted(message)
     const options = { upstream, requests: [], batch: false, passage, onEnd, isWanted }
     return passAnswer(exchange, { answer, read: undefined }, options)
@@ -206,12 +208,12 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   protected end(forGood: boolean): void {
     this.state.forget()
     this.left()
-    // Other replicas ask this one, once a server knows its session no more.
+    // Other replicas ask this one if a server has forgotten the session.
     const own = this.context.isRetired() && this.session.owner === undefined
     if (forGood || own || !this.options.shared) this.leave()
   }
 
-  /** The server gets the notification, and may leave the answer open. */
+  /** The server receives the cancellation, and may leave the answer open. */
   private cancel(requestId: RequestId): void {
     if (this.active > this.cancelled.size) this.cancelled.add(requestId as RequestId)
   }
@@ -222,7 +224,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (!this.active) this.onSettled()
   }
 
-  /** @param sent the message in `body`; absent: there is none, or several */
+  /** @param sent the message in `body`; absent: none, or several */
   private send(
     exchange: Exchange,
     body: string | undefined,
@@ -233,18 +235,18 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const headers = tracedHeaders(forwardedHeaders(exchange), trace)
     headers.accept ??= ACCEPT
     if (this.id !== undefined) headers['mcp-session-id'] = this.id
-    // A server could follow what they name, which is not judged; sessions have none of them.
+    // A server could follow these unchecked headers; sessions do not need them.
     if (upstream.filter) for (const name of UNJUDGED) delete headers[name]
     return send(upstream, this.resolved[0] as Resolved, exchange, headers, { body, sent, passage })
   }
 
-  /** Asks the replica that opened the session. */
+  /** Forwards to the replica that opened the session. */
   private async fromOwner(exchange: Exchange, text?: string, id: RequestId | null = null) {
     const { owner } = this.session
     return owner === undefined ? undefined : exchange.replicas?.forward(owner, text, id)
   }
 
-  /** The server has forgotten the session, and only the replica that opened it has the handshake for a new one. */
+  /** The server forgot the session, and only the replica that opened it has the handshake for a new one. */
   private async forgotten(
     exchange: Exchange,
     text?: string,
@@ -264,7 +266,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   /**
-   * @param sent what the server gets, which is one message of several in a batch
+   * @param sent the message for the server, or the first one of a batch
    * @param whole its text
    */
   private async forward(
@@ -286,7 +288,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     this.passages.set(passage, tokensOf(requests))
     const tasks = requests.filter(({ params }) => isObject(params.task))
     for (const token of tokensOf(tasks)) rememberToken(this.taskTokens, token)
-    // The requests of a batch have one answer.
+    // A batch has a single answer, so it gets no operation span.
     const asked = call?.request && sent.kind === 'request' ? { ...sent, span: call.request.span } : undefined
     const operation = asked && upstream.operations.begin(asked)
     const body = asked && operation ? operation.textOf(asked, whole) : whole
@@ -319,7 +321,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
         return this.forgotten(exchange, text, id)
       }
       if (!(await this.reopen())) {
-        // A server that takes no other session is down, and says why.
+        // A server that refuses a new session is down, and its answer says why.
         if (status !== 404) return passAnswer(exchange, got, options)
         return fail(new Fault('lost', `The server ${name} forgot the session and refused a new one`))
       }
@@ -337,7 +339,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return got instanceof Fault ? fail(got) : passAnswer(exchange, got, options)
   }
 
-  /** Whether the server has refused a message for its session, which it has forgotten. */
+  /** Whether the server refused a message because it forgot the session. */
   private async isLost({ answer, read }: Received): Promise<boolean> {
     const { upstream } = this.options
     const [to] = this.resolved as [Resolved]
@@ -350,7 +352,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return isLost
   }
 
-  /** Opens the server's session by the client's `initialize`. */
+  /** Opens the server's session with the client's `initialize`. */
   private async begin(exchange: Exchange, sent: Request, text: string): Promise<Opened> {
     const { upstream } = this.options
     const { id } = sent
@@ -369,7 +371,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return { ok: true, text: upstream.view.response('initialize', read.message.raw, read.text) }
   }
 
-  /** Opens the session again, once for all who ask at the same time; whether the server took it. */
+  /** Opens the session again, once for all concurrent callers; whether the server accepted it. */
   private reopen(): Promise<boolean> {
     this.reopening ??= this.repeatHandshake().finally(() => {
       this.reopening = undefined
@@ -380,7 +382,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   private async repeatHandshake(): Promise<boolean> {
     const { request, text } = this.handshake as Handshake
     const opened = await this.ask(text, request, FIRST)
-    // The client was told a revision already.
+    // The client has already negotiated a revision.
     if (!opened || opened.answer.status >= 300 || opened.result.protocolVersion !== this.revision)
       return false
     this.id = idOf(opened.answer)
@@ -395,7 +397,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return true
   }
 
-  /** A request of the gateway's own in the server's session. */
+  /** Sends one of the gateway's own requests in the server's session. */
   private async askOwn(method: string, params?: JsonObject): Promise<JsonObject | undefined> {
     const id = ownId()
     const text = stringify(messageOf(method, params, id))
@@ -403,7 +405,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return asked?.result
   }
 
-  /** The result of a request; undefined when there is none. */
+  /** The result of a request; undefined if it failed. */
   private async ask(
     body: string,
     request: Pick<Request, 'id' | 'method' | 'params'>,
@@ -428,7 +430,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     }
   }
 
-  /** Whether messages that a server without the session has refused may be sent a second time. */
+  /** Whether messages refused by a server that forgot the session may be sent again. */
   private async isRepeatable(messages: readonly Message[]): Promise<boolean> {
     const { view } = this.options.upstream
     const requests = messages.filter((message) => message.kind === 'request')
@@ -439,7 +441,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return requests.every((request) => view.repeat(request) === 'always')
   }
 
-  /** Reports the end of the session to the server. */
+  /** Notifies the server of the session's end. */
   private leave(): void {
     const { id, revision } = this
     if (id === undefined) return
@@ -454,7 +456,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 }
 
-/** Passes a request of 2026-07-28 to a streamable HTTP server that speaks it, byte for byte. */
+/** Relays a 2026-07-28 request to a streamable HTTP server of that revision, byte for byte. */
 export async function passStateless(
   exchange: Exchange,
   request: Request,
@@ -475,7 +477,7 @@ export async function passStateless(
       call.record({ outcome: 'refused', failure: sent.message, code: sent.code })
       return rpcError(exchange, 200, sent, id)
     }
-    // A server may follow what is mirrored, so that has to be what was judged.
+    // A server may follow the mirrored headers, so they must match what was checked.
     const fault = checkStandardHeaders(exchange.headers, method, params)
     if (fault) return rpcError(exchange, 400, mismatch(fault), id)
     if (sent !== request) headers['mcp-name'] = encodeHeader(String(sent.params.name))
@@ -516,13 +518,13 @@ type Accountable = Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'
 
 interface Sending {
   body: string | undefined
-  /** The message in `body`; undefined: there is none, or several. */
+  /** The message in `body`; undefined: none, or several. */
   sent: Message | undefined
-  /** Cancels it; also a client does that goes away before the answer begins. */
+  /** Cancels the request, as does a client that disconnects before the answer begins. */
   passage: Passage | undefined
 }
 
-/** Sends what a client sent. */
+/** Sends a client's request. */
 async function send(
   { http, view }: Upstream,
   resolved: Resolved,
@@ -530,7 +532,7 @@ async function send(
   headers: Record<string, string>,
   { body, sent, passage }: Sending,
 ): Promise<HttpAnswer | Fault> {
-  // From then on it cancels by closing the answer (2026-07-28, Cancellation).
+  // From then on, the client cancels by closing the answer (2026-07-28, Cancellation).
   const unwatch = passage && exchange.onGone(passage.signal.abort)
   const answer = await http.send(resolved, {
     method: exchange.method as 'GET' | 'POST',
@@ -549,7 +551,7 @@ function idOf({ headers }: HttpAnswer): string | undefined {
   return id === undefined ? undefined : String(id)
 }
 
-/** What of a client's headers an upstream gets; credentials go there only by a template. */
+/** Client headers that are forwarded; credentials are forwarded only by a template. */
 const SENT = [
   'accept',
   'last-event-id',
@@ -565,7 +567,7 @@ export function forwardedHeaders({
   method,
 }: Pick<Exchange, 'headers' | 'method'>): Record<string, string> {
   const sent: Record<string, string> = {}
-  // A charset that the client names could make the server read another message than the one that was judged.
+  // With a charset chosen by the client, the server could read a different message than the one checked.
   if (method === 'POST') sent['content-type'] = 'application/json'
   for (const name of SENT) {
     const value = headers[name]

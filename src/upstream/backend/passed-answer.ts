@@ -43,14 +43,14 @@ import {
 import type { Upstream } from '../upstream.ts'
 import { endOf } from './stateless.ts'
 
-/** A request whose answer passes, until it is out. */
+/** A request whose answer is being relayed. */
 export class Passage implements Kept {
   readonly signal = new Cancellation()
-  /** Takes its end, once the answer has begun. */
+  /** Ends the answer, once it has begun. */
   events: PassedEvents | undefined
   private given: Fault | undefined
 
-  /** What keeps a connection alive comes from the server. */
+  /** The server itself sends keep-alives. */
   write(): void {}
 
   give(fault: Fault): void {
@@ -59,35 +59,35 @@ export class Passage implements Kept {
     else this.signal.abort()
   }
 
-  /** Why there is no answer: what cancelled it goes before what came of that. */
+  /** Why there is no answer; the cause of a cancellation takes precedence over its consequence. */
   reason<Answer>(answer: Answer | Fault): Answer | Fault {
     return answer instanceof Fault ? (this.given ?? answer) : answer
   }
 }
 
-/** Runs once, when the answer is there, there will be none, or the client is gone. */
+/** Called once, when the answer is complete, failed or the client is gone. */
 export type OnEnd = (end: CallEnd) => void
 
 export interface PassOptions {
   upstream: Upstream
-  /** The requests that it answers; none for a stream of what a server says on its own. */
+  /** The answered requests; none for a stream of server-initiated messages. */
   requests: readonly Request[]
-  /** Whether they came as a batch. */
+  /** Whether the requests came as a batch. */
   batch: boolean
   passage: Passage
   onEnd: OnEnd
-  /** Whether a message before the answer is for the client. */
+  /** Whether to relay a message before the answer to the client. */
   isWanted(message: Message): boolean
 }
 
 const EVENTS = 'text/event-stream'
-/** What of an upstream's headers a client gets. */
+/** Upstream headers that are returned to a client. */
 const RETURNED = ['cache-control', 'x-accel-buffering', 'retry-after', 'allow', 'mcp-protocol-version']
 
-/** The answer of a server as far as it was read: an event stream is read as it passes. */
+/** The answer of a server as far as it was read; an event stream is read while it is relayed. */
 export interface Received {
   answer: HttpAnswer
-  /** The responses, or why there is none; undefined: it is a stream, or answers no request. */
+  /** The responses, or why there are none; undefined: it is a stream, or answers no request. */
   read: readonly Answered[] | Fault | undefined
 }
 
@@ -106,7 +106,7 @@ function isStream(answer: HttpAnswer): boolean {
   return answer.status < 300 && mediaType(answer) === EVENTS
 }
 
-/** Passes an upstream's answer on, message by message; what is no answer of an MCP server becomes an error that says so. */
+/** Relays an upstream's answer message by message; an answer that is not MCP becomes an error that says so. */
 export async function passAnswer(
   exchange: Exchange,
   { answer, read }: Received,
@@ -127,7 +127,7 @@ export async function passAnswer(
   }
   const isAnswered = requests.length > 0 || exchange.method !== 'POST'
   if (!isAnswered && answer.status < 300) {
-    // Some servers answer a notification with 200, and `null` or nothing.
+    // Some servers answer a notification with 200 and `null` or an empty body.
     discard(answer)
     onEnd({ outcome: 'ok' })
     return accepted(exchange)
@@ -138,7 +138,7 @@ export async function passAnswer(
   return new HttpResponse(200, returned(exchange, answer, EVENTS), events.stream)
 }
 
-/** Answers that there is no answer: a request gets its error as from every server, what is none a status. */
+/** The answer for a fault: a JSON-RPC error for requests, an HTTP status otherwise. */
 export function failed(exchange: Exchange, fault: Fault, id: RequestId | null): HttpResponse {
   const isStatus = id === null && fault.kind !== 'credentials'
   return faultResponse(exchange, fault, id, isStatus ? 502 : httpStatusOf(fault))
@@ -169,7 +169,7 @@ async function passRead(
   return new HttpResponse(status < 300 ? 200 : status, returned(exchange, answer, 'application/json'), text)
 }
 
-/** Passes what is no answer to a request: a refusal of a stream or a notification, or of the caller's credentials. */
+/** Relays an answer to no request: a refused stream or notification, or refused credentials of the caller. */
 async function passText(
   exchange: Exchange,
   answer: HttpAnswer,
@@ -200,7 +200,7 @@ interface Shown {
   end: CallEnd
 }
 
-/** A response as the client is to see it. */
+/** A response as the client should see it. */
 async function show({ message, text }: Answered, { requests, upstream }: PassOptions): Promise<Shown> {
   const { view } = upstream
   const { raw, id } = message
@@ -220,21 +220,21 @@ function endOfAll(shown: readonly Shown[]): CallEnd {
   return shown.find(({ end }) => end.outcome !== 'ok')?.end ?? shown[0]?.end ?? { outcome: 'ok' }
 }
 
-/** Keeps the connection of a client alive while an event comes that is not whole. */
+/** Keep-alive comment, sent while an incomplete event arrives. */
 const COMMENT = ':\n\n'
 
 /**
- * A stream of events for the client, event by event at the client's pace. What ends without an answer gets an error for one,
- * unless events have ids: the client can come back for the answer then.
+ * Relays an event stream to the client, event by event and at its pace. If it ends without an answer, the client gets
+ * an error, unless events have ids with which it can resume.
  */
 export class PassedEvents {
   readonly stream: ReadableStream<Uint8Array>
-  /** Requests without an answer. */
+  /** Requests still without an answer. */
   private readonly owed: Set<RequestId>
   private readonly shown: Shown[] = []
   private readonly position: StreamPosition = {}
   private isResumable = false
-  /** Whether the answer would be no better a second time. */
+  /** Whether repeating the request would fail in the same way. */
   private isFinal = false
   private fault: Fault | undefined
   private over = false
@@ -261,7 +261,7 @@ export class PassedEvents {
     )
   }
 
-  /** Ends before its time. */
+  /** Ends the stream early. */
   fail(fault: Fault): void {
     this.fault ??= fault
     this.answer.body.destroy()
@@ -274,7 +274,7 @@ export class PassedEvents {
     const isAnswer = options.requests.length > 0
     const events: ServerEvent[] = []
     const tooMuch = () => {
-      // It would be too large again.
+      // A repeated answer would be too large again.
       this.isFinal = true
       this.fail(tooLarge(name, limits.maxResponseSize))
     }
@@ -322,7 +322,7 @@ export class PassedEvents {
     return text
   }
 
-  /** An event for the client; nothing where its message is not for it. */
+  /** The event for the client; empty if its message is not for the client. */
   private async passed({ event: name, data, id }: ServerEvent): Promise<string> {
     const { retry } = this.position
     this.position.retry = undefined
@@ -341,14 +341,14 @@ export class PassedEvents {
       const text = await this.message(each.message, each.text)
       if (text !== undefined) texts.push(oneLine(text))
     }
-    // A client goes on behind the last of them.
+    // Only the last part gets the id, so that a client resumes after all of them.
     return texts.map((text, i) => event(text, name, i === texts.length - 1 ? head : {})).join('')
   }
 
   private async message(message: Message, text: string): Promise<string | undefined> {
     if (message.kind !== 'response') return this.options.isWanted(message) ? text : undefined
     const found = answerTo(message, text, [...this.owed], true)
-    // A stream may carry the answer to a request whose own stream has broken.
+    // A stream may carry the answer to a request whose own stream broke.
     if (!found) return this.options.requests.length ? undefined : text
     const shown = await show(found, this.options)
     this.shown.push(shown)

@@ -55,10 +55,10 @@ import {
 } from './session.ts'
 import { type Stateless, StatelessRequest } from './stateless.ts'
 
-/** Makes what retries and circuit breakers of a server need. */
+/** Creates the retries and circuit breaker of a server. */
 export type CreateResilience = (of: UpstreamLabels, breaker: BreakerSettings | undefined) => Resilience
 
-/** Something that a server declares otherwise than it was pinned. */
+/** A declaration of a server that differs from its pin file. */
 export interface PinRecord extends PinChange {
   tenant: string
   prefix: string
@@ -68,90 +68,90 @@ export interface PinRecord extends PinChange {
 }
 
 export interface ProxyContext {
-  /** The gateway's environment, of which children see very little. */
+  /** The gateway's environment; children get only a small part. */
   env: Readonly<Record<string, string | undefined>>
-  /** Of the process; a server's own go before them. */
+  /** Limits of the process; a server's own take precedence. */
   limits: Limits
   log: Logger
-  /** What judges connections over HTTP. Absent: every address is good. */
+  /** Checks outbound HTTP connections; absent: every address is allowed. */
   guards?: Guards | undefined
   /** For the log. */
   prefix: string
   tenant: string
   version: string
-  /** Is called for every event stream of a server that is lost or regained. */
+  /** Called for every event stream of a server that is lost or restored. */
   onStream?: ((record: StreamRecord) => void) | undefined
-  /** Are called for every request to a server, and every session with one, that is over. */
+  /** Called for every finished request to a server, and every finished session with one. */
   onUpstreamCall?: Measures['onUpstreamCall']
   onUpstreamSession?: Measures['onUpstreamSession']
-  /** Is called for everything that differs from what was pinned. */
+  /** Called for every difference from the pin file. */
   onPinChange?: ((record: PinRecord) => void) | undefined
   onRedacted?: ((record: RedactionRecord) => void) | undefined
-  /** How the servers are one, as with a list of servers; absent: there is one, which is as it is. */
+  /** How several servers are combined; absent: there is one, shown unchanged. */
   together?: Together | undefined
-  /** The servers that other routers use; default: it shares none. */
+  /** Servers shared with other routers. Default: none. */
   servers?: SharedServers
-  /** Whether calls are judged one by one, by rules or a person: every message is read then. Default false. */
+  /** Whether rules or approval apply, so that every message must be read. Default false. */
   judged?: boolean
-  /** Makes circuit breakers. Absent: there are none. */
+  /** Creates circuit breakers; absent: none. */
   createResilience?: CreateResilience | undefined
 }
 
-/** How several servers are one. */
+/** How several servers are combined. */
 export interface Together {
   names: 'prefixed' | 'plain'
-  /** What the router shows of each server, in their order; undefined: all that the server shows. */
+  /** What the router shows of each server, in order; undefined: everything. */
   selections: readonly (Selection | undefined)[]
-  /** HTTP tools and prompts beside them, by the names that clients see. */
+  /** HTTP tools and prompts beside the servers, by the names that clients see. */
   local: ToolsBackend | undefined
 }
 
-/** What a proxy holds at the moment. */
+/** Current state of a proxy. */
 export interface ProxyStatus {
   /** Names of the servers. */
   servers: string[]
   /**
-   * `starting`: the start at load is under way; `failing`: that start failed, or the last connection did and the next try
-   * waits; `idle`: nothing is open.
+   * `starting`: the start at load is running; `failing`: that start or the last connection failed; `idle`: nothing is
+   * open.
    */
   state: 'idle' | 'starting' | 'connected' | 'failing'
-  /** Of clients. */
+  /** Number of client sessions. */
   sessions: number
   /** Connections and children held for them. */
   connections: number
   pids: number[]
-  /** Why, when it is failing. */
+  /** Reasons, if failing. */
   faults?: string[]
-  /** What servers declare that clients could not read: repaired, or left out. */
+  /** Declarations of servers that clients could not read, which were repaired or omitted. */
   declarations?: string[]
 }
 
-/** The backend of a router that names MCP servers. It holds processes and connections: close it. */
+/** The backend of a router with MCP servers. It holds processes and connections, so close it. */
 export interface McpProxy extends Backend {
   status(): ProxyStatus
-  /** Replaces the HTTP tools beside the servers, as a reload does that leaves these as they are. */
+  /** Replaces the HTTP tools beside the servers after a reload that keeps the servers. */
   serve(local: ToolsBackend | undefined): void
-  /** Of the servers that have one. */
+  /** State of each circuit breaker. */
   breakers(): { server: string; state: BreakerState }[]
-  /** Starts what `policy` and `preinstalled` say, and logs what does not start; calls that come meanwhile wait. */
+  /** Starts servers as `policy` and `preinstalled` require, and logs failures; calls wait meanwhile. */
   start(): Promise<void>
   /**
-   * Takes no new sessions; ends each when no call of it is under way, then closes.
-   * @param successor goes on with sessions with several servers, of which it has some
+   * Accepts no new sessions, ends each when its calls have ended, then closes.
+   * @param successor takes over sessions with several servers that it shares
    */
   retire(successor?: McpProxy): Promise<void>
-  /** Ends every session, connection and child; resolves when nothing is left. */
+  /** Ends every session, connection and child; resolves when all have ended. */
   close(): Promise<void>
 }
 
 const REPLACED = new Fault('busy', 'The server is being replaced: try again')
 
-/** Makes the backend of a router that names MCP servers; nothing is started before `start` or a first request. */
+/** Creates the backend of a router with MCP servers; servers start at `start` or at the first request. */
 export function createProxy(definitions: readonly Definition[], context: ProxyContext): McpProxy {
   return new ProxyBackend(definitions, context)
 }
 
-/** One of several servers that a caller cannot use. */
+/** Placeholder for one of several servers that the caller may not use. */
 function refused(refusal: Fault, i: number): Resolved {
   return { env: {}, origin: '', path: '', headers: {}, key: `refused-${i}`, refusal }
 }
@@ -160,9 +160,9 @@ function refusingLink(refusal: Fault): Link {
   return { start: async () => refusal, send: () => refusal, close() {} }
 }
 
-/** The handshake of a session that HTTP tools have served; undefined: there was none yet. */
+/** The handshake of a session served so far by HTTP tools; undefined: none yet. */
 function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Session): Handshake | undefined {
-  // Of one that another replica has opened nothing more is known.
+  // If another replica opened it, only this capability is known.
   const capabilities = elicits ? { elicitation: {} } : {}
   const known = hello ?? (owner !== undefined && helloOf({ _meta: { [CLIENT_CAPABILITIES]: capabilities } }))
   if (!known) return undefined
@@ -171,7 +171,7 @@ function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Sessi
   return { request, text: stringify(request.raw) }
 }
 
-/** Who has the same child or session of a server, for requests that stand alone. */
+/** Who shares a child or session of a server for stateless requests. */
 type Sharing = 'none' | 'all' | 'each'
 
 function sharingOf({ upstream }: UpstreamServer, protocol: Protocol): Sharing {
@@ -180,10 +180,7 @@ function sharingOf({ upstream }: UpstreamServer, protocol: Protocol): Sharing {
   return isolation === 'session' ? 'each' : 'all'
 }
 
-/**
- * What requests have to share that need the same child or session of servers, in whichever worker they arrive; undefined:
- * they need none, or that of their connection.
- */
+/** Key of requests that need the same child or session, for routing among workers; undefined: any worker will do. */
 function placeOf(
   sharing: readonly Sharing[],
   key: string,
@@ -196,7 +193,7 @@ function placeOf(
   return sharing.includes('each') ? [key, caller ?? null, name ?? null] : undefined
 }
 
-/** A server, and what the router shows of it. */
+/** A server, and the part of it that the router shows. */
 interface MemberView {
   member: UpstreamServer
   filter: ToolFilter | undefined
@@ -213,7 +210,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   private readonly owners = new KeptOwners()
   private readonly sessionContext: SessionContext
   private retired = false
-  /** Requests that stand alone and have no whole answer. */
+  /** Running stateless requests. */
   private alones = 0
   private onQuiet: (() => void) | undefined
   private closed: Promise<unknown> | undefined
@@ -255,7 +252,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   resume(session: Session, exchange: Exchange, ticket: Ticket): BackendSession | undefined {
     const { kind, key, upstream } = ticket
     const resolved = this.resolve(exchange)
-    // A session goes on at the server where it was opened, and nowhere else.
+    // A session continues only at the server where it was opened.
     if (this.retired || resolved instanceof Fault || this.sessionContext.keyOf(exchange) !== key)
       return undefined
     if (kind !== 'upstream' || !this.passes(session)) return undefined
@@ -270,7 +267,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       return this.goOn(served, session, exchange)
     const handshake = served instanceof ProxySession ? served.handshake : handshakeOf(session)
     const made = this.open(session, exchange)
-    // Its client has yet to initialize.
+    // The client has not initialized yet.
     if (made instanceof Fault || !handshake) return made
     const opened = await made.adopt(handshake, served instanceof ProxySession ? served.restore() : [])
     if (opened.ok) return opened.served ?? made
@@ -278,7 +275,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     return new Fault('refused', 'The server was replaced, and the new one did not take the session')
   }
 
-  /** Goes on with a session with several servers: those that are the same as before know nothing of it. */
+  /** Continues a session with several servers; unchanged servers notice nothing. */
   private async goOn(served: LinkSession, session: Session, exchange: Exchange): Promise<Adopted> {
     if (this.retired) return REPLACED
     const resolved = this.resolve(exchange)
@@ -294,7 +291,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   async alone(exchange: Exchange, given: Request, text: string, endpoint: Endpoint): Promise<Alone> {
     if (this.retired) return REPLACED
     this.sessions.watch()
-    // A subscription has no end of its own.
+    // A subscription is unlimited in time, so it is not counted.
     const listens = given.method === 'subscriptions/listen'
     if (!listens) this.count(exchange)
     const resolved = this.resolve(exchange)
@@ -320,17 +317,16 @@ class ProxyBackend implements McpProxy, ServerUser {
     }
     const { upstream } = only
     const asked = only.protocol(first, given.params)
-    // A promise costs each call a turn, so what is known is not awaited.
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
     const place = placeOf([sharingOf(only, protocol)], first.key, exchange, endpoint)
     const elsewhere = place && this.inPlace(exchange, given, text, place)
     const answer = elsewhere ? await elsewhere : undefined
     if (answer) return answer
-    // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
-    // Searches read a list for each caller, who behind a reverse proxy is another one with each request.
+    // The gateway must read subscriptions to end them and add reload notifications. With search, lists are cached for
+    // each caller.
     const searches = listingOf(exchange) !== undefined
-    // A task belongs to its caller, though the server may know the gateway alone.
+    // A task belongs to its caller, though the server knows only the gateway.
     const hasTasks = isOfTask(given.method) || declaresTasks(given.params)
     const isRead = listens || exchange.isLine || this.context.judged || searches || hasTasks
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
@@ -378,7 +374,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const { log, tenant, prefix } = this.context
     const started = this.members.map(async ({ member }) => {
       const fault = await member.start()
-      // What was closed meanwhile did not fail.
+      // A server closed meanwhile did not fail.
       if (fault && !this.retired)
         log.error(
           { tenant, prefix, server: member.upstream.name, reason: fault.message },
@@ -411,14 +407,14 @@ class ProxyBackend implements McpProxy, ServerUser {
     await this.closed
   }
 
-  /** Whether messages of sessions may pass as bytes. */
+  /** Whether messages of sessions may be relayed as bytes. */
   private mayPass({ listing }: Session): boolean {
     const server = this.only?.upstream.definition.server
     const isRead = this.context.judged || listing !== undefined
     return server?.type === 'streamable-http' && server.isolation === 'session' && !isRead
   }
 
-  /** Whether those of a session of this revision do: a batch has to be taken apart where tools are filtered. */
+  /** Whether a session of this revision is relayed: filtered batches must be split. */
   private passes(session: Session): boolean {
     return this.mayPass(session) && !(this.only?.upstream.filter && allowsBatches(session.revision))
   }
@@ -433,7 +429,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       upstream,
       shared: exchange.replicas !== undefined,
       instead: async ({ ok }) => {
-        // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
+        // A server that speaks only 2026-07-28 refuses every handshake, so messages are bridged.
         const fits = ok ? this.passes(session) : (await probe.of(resolved[0] as Resolved)) !== 'stateless'
         return fits ? undefined : this.linkSession(session, resolved)
       },
@@ -493,7 +489,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     return new AggregateStateless(branches, this.aggregated(resolved))
   }
 
-  /** What is the same for all who ask the servers with the same values. */
+  /** Options shared by all callers with the same template values. */
   private aggregated(resolved: readonly Resolved[]): AggregateOptions {
     const { info, onClash } = this
     const isPlain = this.context.together?.names === 'plain'
@@ -501,7 +497,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     return { info, isPlain, owners, local: () => this.local, onClash }
   }
 
-  /** They are taken when they are first needed, as what a reload refuses is never closed. */
+  /** Servers are acquired when first needed, because a refused configuration is never closed. */
   private get members(): readonly MemberView[] {
     this.taken ??= this.take()
     return this.taken
@@ -522,7 +518,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     })
   }
 
-  /** The only one, unless clients know several by their names. */
+  /** The only server, unless several are combined. */
   private get only(): UpstreamServer | undefined {
     return this.context.together ? undefined : this.members[0]?.member
   }
@@ -540,7 +536,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     this.local = local
   }
 
-  /** The HTTP tools beside the servers, if a request concerns them: a task whose id tells no server is theirs. */
+  /** The HTTP tools beside the servers, if they should answer: also tasks whose id names no server. */
   private localFor(request: Request): ToolsBackend | undefined {
     const { local } = this
     const isTheirs =
@@ -554,7 +550,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     return isTheirs ? local : undefined
   }
 
-  /** The answer of the worker that has what the request needs, which is there once; undefined: that is this one. */
+  /** The answer of the worker with the shared child or session; undefined: this worker has it. */
   private inPlace(
     exchange: Exchange,
     given: Request,
@@ -562,15 +558,15 @@ class ProxyBackend implements McpProxy, ServerUser {
     place: readonly (string | null)[],
   ): Promise<HttpResponse | undefined> | undefined {
     const { replicas, stay } = exchange
-    // What goes on names where it waits.
+    // A continued call is routed by its `requestState`.
     if (!replicas || given.params.requestState !== undefined) return undefined
     const elsewhere = replicas.inPlace(stringify([...this.ids, ...place]), text, given.id)
-    // A subscription has no end of its own.
+    // A subscription is unlimited in time, so it is not counted.
     if (elsewhere && given.method === 'subscriptions/listen') stay.uncount()
     return elsewhere
   }
 
-  /** Of each server; one that does not say what it speaks has nothing to share. */
+  /** How each server is shared; one whose protocol is unknown shares nothing. */
   private sharing(resolved: readonly Resolved[], params: JsonObject): Promise<Sharing[]> {
     const all = this.members.map(async ({ member }, i) => {
       const own = resolved[i] as Resolved
@@ -598,13 +594,13 @@ class ProxyBackend implements McpProxy, ServerUser {
     const { replicas } = exchange
     const { filter, view } = upstream ?? {}
     if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
-    // Calls that wait for input wait in one replica.
+    // A call that waits for input is kept in one replica.
     const request = await resumed(exchange, replicas, given, text)
     if (request instanceof HttpResponse) return request
     return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter, view)
   }
 
-  /** The templates of every server, for one caller. */
+  /** Renders the templates of every server for one caller. */
   private resolve(exchange: Exchange): Resolved[] | Fault {
     const all = this.definitions.map((definition) => definition.resolve(exchange))
     const refusals = all.filter((one) => one instanceof Fault)
@@ -614,7 +610,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     return all.map((one, i) => (one instanceof Fault ? refused(one, i) : one))
   }
 
-  /** Counts a request that stands alone until it is over. */
+  /** Counts a stateless request until it ends. */
   private count({ stay }: Exchange): void {
     this.alones++
     stay.onGone(() => {
@@ -623,7 +619,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     })
   }
 
-  /** Resolves when no request that stands alone is under way, or after a while. */
+  /** Resolves when no stateless request is running, or after DRAIN ms. */
   private async quiet(): Promise<void> {
     if (!this.alones) return
     let timer: NodeJS.Timeout | undefined

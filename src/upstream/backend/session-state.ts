@@ -2,26 +2,26 @@ import { memory } from '../../access/memory.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Request } from '../rpc/link.ts'
 
-/** A request that is sent again to a server that was started anew. */
+/** A request repeated at a restarted server. */
 export interface Restored {
   method: string
   params: JsonObject
 }
 
-/** What a client's requests have set in its session, and a server that lost the session is told again. */
+/** Session state set by client requests, restored if a server loses the session. */
 export interface Lasting {
   remember(request: Pick<Request, 'method' | 'params'>): void
   restore(): Restored[]
-  /** Frees what is remembered, and remembers nothing from now on. */
+  /** Releases the state, and keeps none from now on. */
   forget(): void
 }
 
-/** Requests whose effect lasts as long as the session. */
+/** Whether a request changes the state of the session. */
 export function setsState({ method }: Pick<Request, 'method'>): boolean {
   return /^(?:logging\/setLevel|resources\/(?:un)?subscribe)$/.test(method)
 }
 
-/** Whether a request of a session that was lost may be sent a second time, whatever became of the first one. */
+/** Whether a request of a lost session may be repeated, even if the first one succeeded. */
 export function isRepeatable(method: string): boolean {
   return REPEATABLE.test(method)
 }
@@ -29,37 +29,37 @@ export function isRepeatable(method: string): boolean {
 const REPEATABLE =
   /^(?:ping|server\/discover|logging\/setLevel|completion\/complete|[a-z/]+\/(?:list|read|get|subscribe|unsubscribe))$/
 
-/** Resources that one session is subscribed to, and characters of each URI, at the most. */
+/** Maximum resource subscriptions of one session, and characters of each URI. */
 export const MAX_SUBSCRIPTIONS = 1024
 const MAX_URI = 8192
 
-/** Whether a session that has so many subscriptions may have one more, to this URI. */
+/** Whether a session with `count` subscriptions may add this one. */
 export function maySubscribe(count: number, uri: string): boolean {
   return count < MAX_SUBSCRIPTIONS && uri.length <= MAX_URI
 }
 
-/** The level of a `logging/setLevel`; undefined for what is not one, which is not kept. */
+/** The level of a `logging/setLevel`; undefined if invalid. */
 export function levelOf({ level }: JsonObject): string | undefined {
   return typeof level === 'string' && level.length <= MAX_LEVEL ? level : undefined
 }
 
-/** Characters of a log level: the longest is `emergency`. */
+/** Maximum characters of a log level; the longest, `emergency`, is shorter. */
 const MAX_LEVEL = 32
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 
-/** Whether a log message of a level is wanted by who asked for another one; nobody is sent any who asked for none. */
+/** Whether a log message of a level should be sent to a client that requested `asked`; undefined means none. */
 export function isWanted(level: unknown, asked: unknown): boolean {
   if (asked === undefined) return false
   const found = LEVELS.indexOf(String(level))
-  // Of a level that is not known neither can be said.
+  // Unknown levels are always sent.
   return found < 0 || found >= LEVELS.indexOf(String(asked))
 }
 
 export function createLasting(): Lasting {
   let level: string | undefined
   const subscribed = new Set<string>()
-  /** Of the URIs, which others choose. */
+  /** Memory for the URIs, which clients choose. */
   const held = memory.queue()
   return {
     remember({ method, params }) {

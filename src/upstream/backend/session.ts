@@ -30,30 +30,30 @@ import type { ToolFilter } from '../tool-filter.ts'
 import { createLasting, type Restored } from './session-state.ts'
 import { answerShaped, endOf } from './stateless.ts'
 
-/** Milliseconds that calls under way have to end when a server is replaced. */
+/** Milliseconds allowed for running calls when a server is replaced. */
 export const DRAIN = 30_000
 
-/** The client's `initialize`, which opens another session of the server in place of a lost one. */
+/** The client's `initialize`, repeated to replace a lost session. */
 export interface Handshake {
   request: Request
   text: string
 }
 
-/** What a session needs of the backend that opened it. */
+/** What a session needs from its backend. */
 export interface SessionContext {
   readonly backend: Backend
   readonly sessions: Sessions
-  /** Whether a template of a server reads the request. */
+  /** Whether a server's templates read the request. */
   readonly varies: boolean
-  /** Whether each caller has credentials of its own for one of the servers. */
+  /** Whether each caller has its own credentials for one of the servers. */
   readonly perCaller: boolean
   /** Whether a reload has replaced the backend. */
   isRetired(): boolean
-  /** What the templates of the servers come to for a caller, as a digest. */
+  /** Digest of the servers' template values for a caller. */
   keyOf(exchange: Exchange): string | undefined
 }
 
-/** The answer to an `initialize` that came to nothing. */
+/** The answer to a failed `initialize`. */
 export function notOpened(fault: Fault, id: RequestId, status = httpStatusOf(fault)): Opened {
   const { message, challenge } = fault
   return {
@@ -64,7 +64,7 @@ export function notOpened(fault: Fault, id: RequestId, status = httpStatusOf(fau
   }
 }
 
-/** What templates of servers come to, as one text. */
+/** The keys of all servers' template values, combined. */
 export function keyOf(resolved: readonly Resolved[]): string {
   return resolved.map(({ key }) => key).join()
 }
@@ -75,7 +75,7 @@ export abstract class ProxySession implements BackendSession {
   abstract readonly needsUniqueIds: boolean
   abstract readonly timeout: number | undefined
   readonly passThrough: PassThrough | undefined
-  /** Of the client, once it was taken. */
+  /** The client's handshake, once accepted. */
   handshake: Handshake | undefined
   private draining: NodeJS.Timeout | undefined
   protected drained: Promise<void> | undefined
@@ -93,7 +93,7 @@ export abstract class ProxySession implements BackendSession {
     this.registry.add(this, session)
   }
 
-  /** Is counted among the sessions of another backend, which is to go on with it. */
+  /** Moves it to the sessions of the backend that takes it over. */
   moveTo(sessions: Sessions): void {
     this.registry.remove(this)
     this.registry = sessions
@@ -104,15 +104,15 @@ export abstract class ProxySession implements BackendSession {
     return keyOf(this.resolved)
   }
 
-  /** A client that is known by a credential may have another one by now. */
+  /** The caller's credentials may have changed. */
   admits(exchange: Exchange): boolean {
     const { varies, perCaller, keyOf } = this.context
-    // Where tokens are exchanged, each request brings the newest one of its caller.
+    // With token exchange, each request brings the caller's newest token.
     if (!varies || (this.session.caller !== undefined && !perCaller)) return true
     return keyOf(exchange) === this.key
   }
 
-  /** Whether a call of the client is under way, or the session is in use beyond its calls. */
+  /** Whether a call of the client is running, or the session is otherwise in use. */
   inUse(): boolean {
     return this.busy() || this.session.hasCalls(this)
   }
@@ -142,32 +142,32 @@ export abstract class ProxySession implements BackendSession {
   }
 
   abstract initialize(session: Session, request: Request, text: string, exchange: Exchange): Promise<Opened>
-  /** Opens the server's session in place of another server's, with the same handshake and state. */
+  /** Opens a session to replace another server's, with the same handshake and state. */
   abstract adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
-  /** Requests that bring a new session of the server into the state of this one. */
+  /** Requests that restore this session's state in a new one. */
   abstract restore(): Restored[]
   abstract request(call: Call): Promise<unknown> | undefined
   abstract notify(message: Message, text: string): void
   abstract ticket(): ReturnType<BackendSession['ticket']>
   abstract busy(): boolean
-  /** Ends what is not a call, and so would be waited for in vain. */
+  /** Ends at shutdown what would not end by itself. */
   protected abstract onDrain(): void
   protected abstract end(forGood: boolean): void
 }
 
 export interface LinkSessionOptions {
-  /** Makes what carries messages to the server, or to several. @param before what did until a reload, of several */
+  /** Creates the link to one or several servers. @param before the aggregate before a reload */
   open(events: LinkEvents, restore: () => Restored[], before?: AggregateSession): Link
   filter: ToolFilter | undefined
-  /** Absent where several servers are put together, each with its own. */
+  /** Absent for several servers, each of which has its own. */
   view: ServerView | undefined
-  /** HTTP tools beside several servers, if a request concerns them. */
+  /** HTTP tools beside several servers, if they should answer the request. */
   local?: (request: Request) => ToolsBackend | undefined
-  /** Milliseconds of silence after which a call times out. */
+  /** Milliseconds without a message after which a call times out. */
   timeout: number
 }
 
-/** A session whose messages are relayed one by one: ids pass unchanged. */
+/** A session whose messages are relayed one by one, with unchanged ids. */
 export class LinkSession extends ProxySession {
   readonly needsUniqueIds = true
   timeout: number
@@ -182,7 +182,7 @@ export class LinkSession extends ProxySession {
       const lost = kept && all ? [...all].filter((id) => !kept.has(id)) : all
       this.session.lose(this, new Fault('lost', reason), lost)
     },
-    // Without an id it may be the answer to any request.
+    // Without an id, it may answer any request.
     rejected: (id, fault) => this.session.fail(this, fault, id === undefined ? undefined : [id]),
     refused: () => this.session.end(),
   }
@@ -197,18 +197,18 @@ export class LinkSession extends ProxySession {
     this.timeout = options.timeout
   }
 
-  /** Whether it is a session with several servers that may be others after a reload. */
+  /** Whether it has several servers, and can move to another backend after a reload. */
   get isMovable(): boolean {
     const isEnding = this.closed || this.drained !== undefined
     return !isEnding && this.handshake !== undefined && this.link instanceof AggregateSession
   }
 
-  /** Ends the sessions with all servers but those that are kept; resolves when their calls are over. */
+  /** Ends the sessions with all servers except `kept`; resolves when their calls have ended. */
   async trim(kept: ReadonlySet<object>): Promise<void> {
     if (this.link instanceof AggregateSession) await this.link.trim(kept, DRAIN)
   }
 
-  /** Goes on after a reload: servers that are the same as before know nothing of it. */
+  /** Continues after a reload; unchanged servers notice nothing. */
   async goOn(
     context: SessionContext,
     resolved: readonly Resolved[],
@@ -244,7 +244,7 @@ export class LinkSession extends ProxySession {
     await link.send(noted('notifications/initialized'), INITIALIZED)
     for (const { method, params } of restored) {
       this.state.remember({ method, params })
-      // Nobody waits for the answer.
+      // The answer is ignored.
       const request = ownRequest(method, params)
       await link.send(request, stringify(request.raw))
     }
@@ -266,7 +266,7 @@ export class LinkSession extends ProxySession {
       call.error(sent)
       return undefined
     }
-    // What was judged is what is sent.
+    // The backend must receive exactly what was checked.
     const fault = this.link?.send(sent, filter ? stringify(sent.raw) : call.text)
     if (fault instanceof Promise) return fault.then((late) => late && call.fail(late))
     if (fault) call.fail(fault)
@@ -293,7 +293,7 @@ export class LinkSession extends ProxySession {
     this.state.forget()
   }
 
-  /** Takes a message of the server. */
+  /** Handles a message of the server. */
   private take(message: Message, text: string, given: Shaping | undefined): void {
     if (message.kind === 'invalid') return
     if (message.kind !== 'response') {
@@ -301,7 +301,7 @@ export class LinkSession extends ProxySession {
       return
     }
     const call = this.session.calls.get(message.id as RequestId)
-    // What came too late has nobody who waits for it.
+    // The call ended before its response came.
     if (call?.served !== this) return
     const { view } = this.options
     const { request } = call
@@ -318,10 +318,10 @@ export class LinkSession extends ProxySession {
   }
 }
 
-/** Milliseconds between looks for idle sessions, at most. */
+/** Maximum milliseconds between checks for idle sessions. */
 const SWEEP = 15_000
 
-/** The sessions of clients with one backend. */
+/** The client sessions of one backend. */
 export class Sessions {
   private readonly all = new Map<ProxySession, Session>()
   private sweeper: NodeJS.Timeout | undefined
@@ -345,9 +345,9 @@ export class Sessions {
   }
 
   /**
-   * Gives those with several servers to a backend that has some of the servers, too.
-   * @param kept the servers that it has
-   * @returns when their calls at other servers are over
+   * Moves sessions with several servers to a backend that shares some of the servers.
+   * @param kept the shared servers
+   * @returns when their calls at other servers have ended
    */
   async moveTo(successor: Sessions, kept: ReadonlySet<object>): Promise<void> {
     const movable = [...this.all.keys()].filter((made) => made instanceof LinkSession && made.isMovable)
@@ -358,13 +358,13 @@ export class Sessions {
     await Promise.all(moved)
   }
 
-  /** Looks for idle sessions from now on. */
+  /** Starts checking for idle sessions. */
   watch(): void {
     const period = Math.max(10, Math.min(SWEEP, this.idleTimeout / 2))
     this.sweeper ??= setInterval(() => this.sweep(), period).unref()
   }
 
-  /** All of them, of which one may have to make room. */
+  /** All sessions, as candidates to be ended for a new one. */
   occupants(): Occupant[] {
     return [...this.all].map(([made, session]) => ({
       sharer: session.sharer,
@@ -374,12 +374,12 @@ export class Sessions {
     }))
   }
 
-  /** Ends each session when no call of it is under way, or after a while. */
+  /** Ends each session when its calls have ended, or after DRAIN ms. */
   async drain(): Promise<void> {
     await Promise.all([...this.all.keys()].map((made) => made.drain()))
   }
 
-  /** Ends all at once. */
+  /** Ends all sessions at once. */
   close(): void {
     clearInterval(this.sweeper)
     for (const [made, session] of [...this.all]) {

@@ -20,47 +20,47 @@ import type { ServerView } from '../server-view.ts'
 import { shapedResponse } from '../shaped-result.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 
-/** Requests of 2026-07-28, each of which stands alone, to a server of whatever revision. */
+/** Handles stateless requests for a server of any revision. */
 export interface Stateless {
-  /** Answers with the JSON-RPC response to the request; undefined when it was cancelled. */
+  /** Answers with the JSON-RPC response; undefined if the request was cancelled. */
   request(call: StatelessCall): Promise<JsonObject | Fault | undefined>
-  /** The revisions that its clients may use. */
+  /** The revisions that clients may use. */
   versions(resolved: Resolved): Promise<string[]>
   /** The arguments of a tool that clients mirror into headers. */
   paramHeaders(tool: string, call: StatelessCall): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
-  /** Ends a call that waits for input, as nobody will give it; absent: no call waits in the server. */
+  /** Ends a call that waits for input that will not come; absent: calls never wait. */
   abandon?(requestState: string): void
 }
 
 export interface StatelessCall {
   readonly message: Request
-  /** Of the client, names in lower case. */
+  /** Headers of the client, names in lower case. */
   readonly headers: RequestHeaders
-  /** Who calls, where there is authentication. */
+  /** The caller, if authenticated. */
   readonly caller: string | undefined
-  /** Whose share of the limits the call uses; undefined: the gateway's own user. */
+  /** Quota key of the call; undefined: the gateway itself. */
   readonly sharer?: string
-  /** Who calls where no caller is known; undefined: the gateway's own user. */
+  /** Identifies an anonymous client; undefined: the gateway itself. */
   readonly peer?: Peer
   readonly resolved: Resolved
-  /** The client's session, whose revision the answer must be of; absent: it has none. */
+  /** The client's session, which determines the revision of the answer; absent: it has none. */
   readonly session?: string
-  /** Takes what comes before the answer. */
+  /** Receives messages before the answer. */
   onMessage(raw: JsonObject): void
-  /** Hears how the result is to be shaped, where that is known behind this alone; absent: it is known. */
+  /** Called with the shaping of the result, if known only to the aggregate. */
   onShaping?(shaping: Shaping): void
-  /** Aborted when the client goes away, which cancels the request. */
+  /** Aborted when the client disconnects, which cancels the request. */
   readonly signal: CancelSignal
 }
 
-/** Equal for calls that come from one client, as far as that is known. */
+/** Equal for calls of the same client, as far as known. */
 export function whoseCall({ session, caller, peer }: Partial<StatelessCall>): string {
   return session ?? caller ?? peer?.key ?? ''
 }
 
-/** One request that stands alone, to a server that is asked by messages. */
+/** One stateless request to a message-based server. */
 export class StatelessRequest implements StatelessServer {
-  /** @param given the request as the server is to have it, apart from what the filter changes */
+  /** @param given the request for the server, before filtering */
   constructor(
     private readonly server: Stateless,
     private readonly given: Request,
@@ -95,7 +95,6 @@ export class StatelessRequest implements StatelessServer {
     const raw = await this.server.request(this.callOf(call, message, onShaping))
     if (!raw) call.cancel()
     else if (raw instanceof Fault) call.fail(raw)
-    // A promise costs each call a turn, so only results that are shaped are awaited.
     else return this.answer(call, message, raw, shaping)
   }
 
@@ -132,7 +131,7 @@ export class StatelessRequest implements StatelessServer {
   }
 }
 
-/** Answers with a result that `response` or a limit shapes. @param text of `raw` */
+/** Answers with a shaped result. @param text of `raw` */
 export async function answerShaped(
   call: Call,
   raw: JsonObject,
@@ -144,11 +143,11 @@ export async function answerShaped(
   call.answer(shown, { ...endOf(raw), ...(savedChars > 0 && { savedChars }) }, statusOfError(raw.error))
 }
 
-/** Characters of a server's error that are logged. */
+/** Maximum characters of a server's error in the log. */
 const MAX_FAILURE = 200
 const OK: CallEnd = { outcome: 'ok' }
 
-/** How a call ended whose response is this. */
+/** The outcome of a response. */
 export function endOf({ result, error }: JsonObject): CallEnd {
   if (isObject(error)) {
     const { code } = error

@@ -17,44 +17,44 @@ import { helloOf, type PooledSession } from '../pool/session.ts'
 import type { Turn, Use } from '../pool/turn.ts'
 import type { SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
 
-/** Requests during which a client may be asked (Multi Round-Trip Requests, Supported Requests). */
+/** Requests during which the server may ask the client (Multi Round-Trip Requests, Supported Requests). */
 export const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read'])
-/** Which capability of a client answers which request of a server. */
+/** Client capability that each server request requires. */
 const NEEDS: Record<string, string> = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
   'roots/list': 'roots',
 }
-/** Faults of calls that the server was told to forget. */
+/** Faults of calls that were cancelled at the server. */
 const UNANSWERED = new Set(['cancelled', 'timeout'])
 const TIMED_OUT = { code: -32000, message: 'The client did not answer in time' }
 
-/** A call that is under way in the server, over all the requests of the client that it takes. */
+/** A call running in the server, over all client requests that it takes. */
 export class BridgedCall implements Turn {
-  /** Requests of the server that the client has not answered. */
+  /** Server requests that the client has not answered. */
   readonly questions = new Map<string, ServerRequest>()
-  /** Whether it has been sent, or waits in a session that is open. */
+  /** `sent`: to the server; `waiting`: for its turn in an open session. */
   state: 'new' | 'waiting' | 'sent' = 'new'
-  /** Whether the server owes it nothing more. */
+  /** Whether the server has answered or will not. */
   over = false
-  /** A capability that the server wanted and the client did not declare, as a path. */
+  /** Path of a capability that the server needed and the client lacks. */
   missing: readonly string[] | undefined
   #sent: SentRequest | undefined
-  /** To the call, which may wait for what the client is asked before it. */
+  /** The answer, which may wait for earlier questions to the client. */
   #answer: Promise<JsonObject | Fault> | undefined
   #isCancelled = false
   #onAnswered: (() => void) | undefined
   readonly #asked = memory.queue()
   #count = 0
-  /** Messages that came while the client was asked. */
+  /** Messages received between two requests of the client. */
   #kept: Waiting | undefined
-  /** The request of the client that is open. */
+  /** The current client request. */
   #open: StatelessCall | undefined
   #onAsked: (() => void) | undefined
-  /** Nobody takes its messages any more. */
+  /** Whether the client no longer receives messages. */
   #isLeft = false
 
-  /** @param onDropped runs once, when a message is lost */
+  /** @param onDropped called once, when a message is dropped */
   constructor(
     readonly session: PooledSession,
     readonly who: string,
@@ -63,13 +63,13 @@ export class BridgedCall implements Turn {
     private readonly onDropped: () => void,
   ) {}
 
-  /** @param ready the server's result of `initialize` */
+  /** @param ready the server's `initialize` result */
   async send(ready: JsonObject): Promise<void> {
     const { session, first, use } = this
     const { method, params } = first.message
     const { [LOG_LEVEL]: level } = metaOf(params)
     this.state = 'sent'
-    // Others that are under way have their own.
+    // Other running calls have their own level.
     if (level !== undefined && (use !== 'plain' || !session.turns.busy)) await session.setLevel(ready, level)
     const hasRoots = ASKING.has(method) && declares(helloOf(params).capabilities, ['roots'])
     const offered = hasRoots ? session.offerRoots(() => this.#whenAnswered()) : undefined
@@ -77,7 +77,7 @@ export class BridgedCall implements Turn {
     this.#answer.catch(unexpected(method))
   }
 
-  /** Resolves when the client owes no answer; whether it did. */
+  /** Resolves when no question is open; whether there was one. */
   #whenAnswered(): Promise<boolean> {
     if (!this.questions.size) return Promise.resolve(false)
     return new Promise((resolve) => {
@@ -99,7 +99,7 @@ export class BridgedCall implements Turn {
     const over = async (answer: JsonObject | Fault) => {
       this.over = true
       this.#asked.free()
-      // What the server says of a call that it has not answered must not pass for the next one's.
+      // Late messages of an unanswered call must not be attributed to the next one.
       if (use === 'alone' && answer instanceof Fault && UNANSWERED.has(answer.kind))
         await session.calm(this.who !== '')
       session.turns.leave(this)
@@ -109,12 +109,12 @@ export class BridgedCall implements Turn {
     return this.#sent.answer
   }
 
-  /** The answer, or that the server has asked something. */
+  /** The answer, or `asked` when the server asks something. */
   async next(call: StatelessCall): Promise<JsonObject | Fault | 'asked'> {
     this.#open = call
     for (const text of this.#kept?.take() ?? []) this.#deliver(parseVerbatim(text) as JsonObject, call)
     const asked = new Promise<'asked'>((resolve) => {
-      // Several questions at once are one round for the client.
+      // Combines simultaneous questions in one round.
       this.#onAsked = () => setImmediate(resolve, 'asked')
       if (this.questions.size) this.#onAsked()
     })
@@ -147,7 +147,7 @@ export class BridgedCall implements Turn {
     this.session.refuse(question, 'The client cannot do that')
   }
 
-  /** Gives the server what the client has answered. */
+  /** Passes the client's answers to the server. */
   answer(given: JsonObject): void {
     for (const [key, question] of this.questions) {
       const result = Object.hasOwn(given, key) ? given[key] : undefined
@@ -158,7 +158,7 @@ export class BridgedCall implements Turn {
     if (!this.questions.size) this.#onAnswered?.()
   }
 
-  /** Nobody has answered, or the answer came too late. */
+  /** The client did not answer in time. */
   giveUp(): void {
     for (const question of this.questions.values()) this.session.respond(question, { error: TIMED_OUT })
     this.#onAnswered?.()
@@ -166,7 +166,7 @@ export class BridgedCall implements Turn {
     this.leave()
   }
 
-  /** Its client has the answer, or wants none. */
+  /** The client has the answer, or has cancelled. */
   leave(): void {
     this.#isLeft = true
     this.#kept?.take()
@@ -178,7 +178,7 @@ export class BridgedCall implements Turn {
     this.#sent?.cancel(reason)
   }
 
-  /** Gives a message to a request of the client, which may name another progress token and level than the first. */
+  /** Delivers a message to a client request, whose progress token and level may differ from the first one's. */
   #deliver(raw: JsonObject, { message, onMessage }: StatelessCall): void {
     const { progressToken, [LOG_LEVEL]: level } = metaOf(message.params)
     const params = isObject(raw.params) ? raw.params : {}
@@ -197,7 +197,7 @@ export function useOf({ method, params }: StatelessCall['message']): Use {
   return asks ? 'alone' : 'open'
 }
 
-/** The capability of a client that a request of a server needs; undefined: the request cannot be bridged. */
+/** The client capability that a server request needs; undefined: it cannot be bridged. */
 function capabilityFor({ method, params }: ServerRequest): readonly string[] | undefined {
   const needs = Object.hasOwn(NEEDS, method) ? (NEEDS[method] as string) : undefined
   if (needs === 'elicitation') return [needs, params.mode === 'url' ? 'url' : 'form']
@@ -205,7 +205,7 @@ function capabilityFor({ method, params }: ServerRequest): readonly string[] | u
   return needs === undefined ? undefined : [needs]
 }
 
-/** Parameters without what only 2026-07-28 has. */
+/** Parameters without members specific to 2026-07-28. */
 function forSession(params: JsonObject): JsonObject {
   const meta = omit(metaOf(params), PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
   const rest = omit(params, '_meta', 'inputResponses', 'requestState')

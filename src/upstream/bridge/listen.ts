@@ -13,10 +13,10 @@ import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import type { PooledSession } from '../pool/session.ts'
 
-/** How many streams want to hear of a resource, by the session that is subscribed to it. */
+/** Number of streams subscribed to each resource, by session. */
 const subscribers = new WeakMap<PooledSession, Map<string, number>>()
 
-/** `subscriptions/listen` in front of a session: acknowledged first, everything on it tagged with its id. */
+/** Serves `subscriptions/listen` from a session: acknowledged first, all messages tagged with its id. */
 export async function listenInSession(
   { message, onMessage, signal }: StatelessCall,
   session: PooledSession,
@@ -69,7 +69,7 @@ export async function listenInSession(
   })
 }
 
-/** A server may tell of a part of what was subscribed to (2025-11-25, Resources). */
+/** A server may report a sub-resource of the subscribed one (2025-11-25, Resources). */
 function isBelow(updated: Json | undefined, uri: string): boolean {
   return (
     typeof updated === 'string' &&

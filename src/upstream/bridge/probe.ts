@@ -8,19 +8,22 @@ import { NOBODY, type RpcClient } from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
 import type { StatelessUpstream } from './stateless.ts'
 
-/** Whether a server speaks 2026-07-28 (`stateless`), or only revisions with sessions. */
+/** Whether a server speaks 2026-07-28 (`stateless`) or only session-based revisions. */
 export type Protocol = 'stateless' | 'session'
 
-/** Milliseconds after which a server that speaks only sessions is probed again: it may have been updated. */
+/** Milliseconds after which a session-based server is probed again, as it may have been updated. */
 const SESSION_TTL = 300_000
-/** Milliseconds of silence after which the probe goes on; old servers need not answer it (2026-07-28, stdio). */
+/**
+ * Milliseconds after which an unanswered probe is followed by a handshake, as old servers may ignore it (2026-07-28,
+ * stdio).
+ */
 const SILENCE = 2_000
-/** Addresses may come from templates over what callers send, so their number is bounded. */
+/** Addresses may depend on caller-provided template values, so their number is limited. */
 const MAX_KNOWN = 1_000
-/** Errors that only a server of 2026-07-28 gives. */
+/** Error codes specific to 2026-07-28. */
 const STATELESS_CODES = new Set<unknown>([-32020, -32021, -32022])
 
-/** Finds out by `server/discover` which protocol a server speaks, and remembers it. */
+/** Detects by `server/discover` which protocol a server speaks, and caches the result. */
 export class Probe {
   readonly #known = new Map<string, { protocol: Protocol; at: number }>()
   readonly #probing = new Map<string, Promise<Protocol | Fault>>()
@@ -31,8 +34,8 @@ export class Probe {
   ) {}
 
   /**
-   * At once when it is known, so that calls need not wait.
-   * @param params of the request for which a session may be opened; absent: a handshake was tried already
+   * Synchronous if known.
+   * @param params of the request for which a session may be opened; absent: a handshake was already tried
    */
   of(resolved: Resolved, params?: JsonObject): Protocol | Promise<Protocol | Fault> {
     const { type } = this.upstream.definition.server
@@ -53,7 +56,7 @@ export class Probe {
   }
 
   #remember(key: string, protocol: Protocol | Fault): Protocol | Fault {
-    // Of a server that cannot be reached nothing is known.
+    // Failures to connect are not cached.
     if (protocol instanceof Fault) return protocol
     this.#known.set(key, { protocol, at: performance.now() })
     if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as string)
@@ -67,7 +70,7 @@ export class Probe {
     return kind === 'status' && status >= 400 && status < 500 ? 'session' : answer
   }
 
-  /** Probes a child, which then serves the first session or all calls. */
+  /** Probes a child, which is then used for the first session or for all calls. */
   async #probeChild(resolved: Resolved, params?: JsonObject): Promise<Protocol | Fault> {
     const { upstream, stateless } = this
     const client = upstream.connect(resolved, NOBODY, undefined)
@@ -77,7 +80,7 @@ export class Probe {
     const { answer, begun } = await this.#discover(client, hello)
     if (answer instanceof Fault) {
       client.close()
-      // A server may end, or worse, at a method that it does not know: another child gets a handshake.
+      // A server may exit or misbehave at an unknown method, so another child gets a handshake.
       const misbehaved = answer.kind === 'lost' || answer.kind === 'invalid'
       if (misbehaved && params && !begun && (await this.#handshake(resolved, hello, deadline)))
         return 'session'
@@ -87,7 +90,7 @@ export class Probe {
     const protocol = protocolOf(answer)
     if (protocol === 'stateless') stateless.adopt(client, resolved)
     else {
-      // The server may have been replaced by one of old.
+      // The server may have been replaced by an older version.
       stateless.close()
       await this.#keep(client, resolved, hello, begun)
     }
@@ -95,8 +98,8 @@ export class Probe {
   }
 
   /**
-   * Asks a child what it speaks. One that stays silent gets a handshake too, which an old server answers; a slow one
-   * answers the first request.
+   * Asks a child for its protocol. If it stays silent it also gets a handshake, which an old server answers; a slow new
+   * server answers the first request.
    */
   async #discover(client: RpcClient, hello: Hello): Promise<{ answer: Answer; begun?: Promise<Answer> }> {
     const { startupTimeout } = this.upstream.definition.server
@@ -122,7 +125,7 @@ export class Probe {
     return { answer, ...(begun && { begun }) }
   }
 
-  /** @param deadline of the whole start, in milliseconds of `performance.now()` */
+  /** @param deadline of the whole start, by `performance.now()` */
   async #handshake(resolved: Resolved, hello: Hello, deadline: number): Promise<boolean> {
     const client = this.upstream.connect(resolved, NOBODY, undefined)
     if (client instanceof Fault) return false
@@ -131,7 +134,7 @@ export class Probe {
     return this.#keep(client, resolved, hello, begun)
   }
 
-  /** Keeps a child for the first session; false: it refused the handshake that it was sent. */
+  /** Keeps a child for the first session; false: it refused the handshake. */
   async #keep(client: RpcClient, { key }: Resolved, hello: Hello, begun?: Promise<Answer>): Promise<boolean> {
     const answer = await begun
     if (answer && !isResult(answer)) {
@@ -146,7 +149,7 @@ export class Probe {
 
 type Answer = JsonObject | Fault
 
-/** The claim of 2026-07-28 keeps a server of both kinds from opening a session; one of old does not read it. */
+/** The 2026-07-28 claim prevents a dual-protocol server from opening a session; old servers ignore it. */
 function initialize(client: RpcClient, hello: Hello, version: string, timeout: number): Promise<Answer> {
   const params = { protocolVersion: SESSION_REVISIONS[0], ...hello, _meta: ownMeta(version) }
   return client.request('initialize', params, { timeout }).answer

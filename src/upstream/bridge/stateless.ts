@@ -32,15 +32,15 @@ import type { Upstream } from '../upstream.ts'
 
 type Sent = Promise<JsonObject | Fault | undefined>
 
-/** Tools that are named in the log, each once. */
+/** Maximum tools named in the log, each once. */
 const MAX_LOGGED = 1000
 
-/** A server that speaks 2026-07-28 itself, over stdio or streamable HTTP. */
+/** A server that speaks 2026-07-28, over stdio or streamable HTTP. */
 export class StatelessUpstream implements Stateless {
   readonly #stdio: boolean
   readonly #headers = createParamHeaders()
   readonly #children = new Set<SharedChild>()
-  /** Tools that were left out of a list and logged. */
+  /** Omitted tools that were logged. */
   readonly #excluded = new Set<string>()
 
   constructor(
@@ -61,7 +61,7 @@ export class StatelessUpstream implements Stateless {
     return this.#stdio ? answer : { ...answer, result: withoutFaulty(result, this.#exclude) }
   }
 
-  /** Sends a request of the gateway's own. */
+  /** Sends one of the gateway's own requests. */
   async ask(resolved: Resolved, method: string, own: JsonObject = {}): Promise<JsonObject | Fault> {
     const timeout = this.upstream.definition.server.startupTimeout
     const params = { ...own, _meta: ownMeta(this.version) }
@@ -85,7 +85,7 @@ export class StatelessUpstream implements Stateless {
     return this.#headers.of(tool, this.#lists(resolved))
   }
 
-  /** Takes the child that was probed, for the callers with the same values. */
+  /** Uses the probed child for callers with the same template values. */
   adopt(client: RpcClient, { key }: Resolved): SharedChild {
     const { name, starts } = this.upstream
     const child: SharedChild = new SharedChild(client, key, name, {
@@ -99,7 +99,7 @@ export class StatelessUpstream implements Stateless {
     return child
   }
 
-  /** Ends children that nobody has used for so many milliseconds. */
+  /** Ends children unused for `idle` milliseconds. */
   sweep(idle: number): void {
     for (const child of [...this.#children])
       if (child.used <= performance.now() - idle && !child.size()) {
@@ -126,7 +126,7 @@ export class StatelessUpstream implements Stateless {
     return answer
   }
 
-  /** The child for these values. */
+  /** The child for these template values. */
   #childFor(resolved: Resolved): SharedChild | Fault {
     for (const child of this.#children)
       if (child.key === resolved.key) {
@@ -172,26 +172,26 @@ function isMismatch({ error }: JsonObject): boolean {
   return isObject(error) && error.code === HEADER_MISMATCH
 }
 
-/** A subscription has no end of its own. */
+/** A subscription is unlimited in time. */
 const LISTEN = 'subscriptions/listen'
 /**
- * Milliseconds that a request which wants log messages waits for others that do. It goes on then: it needs the log
- * messages less than its answer.
+ * Maximum milliseconds that a request with log messages waits for others; its answer is more important than exact
+ * attribution.
  */
 const WAIT_TO_LOG = 1000
-/** Milliseconds without a log message after which a call that was cancelled is taken to log no more. */
+/** Milliseconds without a log message after which a cancelled call is assumed to log no more. */
 const QUIET = 500
 
 /** A child that speaks 2026-07-28 and serves many callers: ids, progress tokens and subscription ids are mapped. */
 export class SharedChild {
-  /** When it was last used, of `performance.now()`. */
+  /** Time of the last use, by `performance.now()`. */
   used = performance.now()
-  /** Requests that want log messages, which name no request: one after the other. */
+  /** Serializes requests with log messages, because these do not name their request. */
   readonly #logging: Turns
 
   constructor(
     private readonly client: RpcClient,
-    /** Of the values that the child was started with. */
+    /** Key of the template values that the child was started with. */
     readonly key: string,
     private readonly name: string,
     events: { listChanged(): void; closed(fault: Fault): void },
@@ -212,7 +212,7 @@ export class SharedChild {
     return this.client.answered
   }
 
-  /** Requests under way. */
+  /** Number of running requests. */
   size(): number {
     return this.client.size + this.#logging.size
   }
@@ -247,12 +247,12 @@ export class SharedChild {
     return answer
   }
 
-  /** Ends the turn of a call that has no answer, once the child has no more to say of it. */
+  /** Ends the turn of an unanswered call when the child has nothing more to log for it. */
   async #leaveLater(turn: Turn): Promise<void> {
     const leave = () => this.#logging.leave(turn)
     let quiet: NodeJS.Timeout | undefined
     turn.message = () => quiet?.refresh()
-    // What it says before it answers may be of the call; and not every server stops at once, or at all.
+    // Messages before the ping's answer may belong to the call; some servers stop late or never.
     await this.client.request('ping', {}).answer
     if (this.client.ended) leave()
     else quiet = setTimeout(leave, QUIET).unref()
@@ -260,7 +260,7 @@ export class SharedChild {
 
   async #send({ message, onMessage, signal }: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
     const { id, method, params, span } = message
-    // The id that a subscription's messages carry is the client's own.
+    // A subscription's messages carry the client's own id.
     const tagged = (raw: JsonObject) => onMessage(retagged(raw, 'params', id))
     const options = {
       signal,
@@ -286,7 +286,7 @@ export class SharedChild {
     if (method === 'notifications/progress') return undefined
     if (method === 'notifications/cancelled') {
       const request = this.client.pending(params.requestId)
-      // Only a subscription may end so; a call is owed an answer.
+      // Only a subscription may end without an answer.
       const kind = request?.method === LISTEN ? 'cancelled' : 'lost'
       if (request) this.client.settle(request, new Fault(kind, `The server ${this.name} cancelled the call`))
       return undefined
@@ -298,7 +298,7 @@ export class SharedChild {
   }
 }
 
-/** The message with the client's own id as its subscription id, where it has one. */
+/** Replaces a message's subscription id by the client's own. */
 function retagged(raw: JsonObject, key: 'params' | 'result', id: RequestId): JsonObject {
   const body = raw[key]
   if (!isObject(body) || metaOf(body)[SUBSCRIPTION_ID] === undefined) return raw
@@ -313,10 +313,10 @@ const NAMED: Record<string, string> = {
   'tasks/update': 'taskId',
   'tasks/cancel': 'taskId',
 }
-/** Trace context of the caller goes on with the call. */
+/** The caller's trace context is forwarded with the call. */
 const TRACE = ['traceparent', 'tracestate', 'baggage']
 
-/** Sends one request of 2026-07-28 to a streamable HTTP server and reads what it answers, message by message. */
+/** Sends a 2026-07-28 request to a streamable HTTP server and reads the answer message by message. */
 async function requestHttp(
   upstream: Upstream,
   resolved: Resolved,
@@ -342,7 +342,7 @@ async function askHttp(
   const repeat = upstream.view.repeat(message)
   const answer = await upstream.http.send(resolved, { method: 'POST', headers, body, signal, repeat })
   if (answer instanceof Fault) return answer
-  // A subscription may be silent, but an answer in its place has an end.
+  // A subscription may be silent, but a non-stream answer must end.
   const listens = message.method === LISTEN
   const isSilent = listens && mediaType(answer) === 'text/event-stream'
   if (listens && !isSilent && isEndless(answer)) {
@@ -356,7 +356,7 @@ async function askHttp(
   return read instanceof Fault ? read : { ...read.message.raw, id: message.id }
 }
 
-/** Whether nobody knows when it ends. An error instead of a stream is short, or says how long it is. */
+/** Whether an answer's length is unknown; a refusal is short, or declares its length. */
 function isEndless({ status, headers, whole }: HttpAnswer): boolean {
   return status < 300 && !whole && headers['content-length'] === undefined
 }
@@ -389,7 +389,7 @@ export function mirrored(
   return headers
 }
 
-/** A header value, in Base64 behind a sentinel where it is not plain ASCII (Value Encoding). */
+/** A header value, Base64-encoded behind a sentinel if it is not plain ASCII (Value Encoding). */
 export function encodeHeader(value: string): string {
   const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value)
   const sentinel = value.startsWith('=?base64?') && value.endsWith('?=')

@@ -35,26 +35,26 @@ const CACHEABLE = new Set([
   'skills/get',
   'resources/read',
 ])
-/** Methods that 2026-07-28 does not have (its changelog, 2 to 6). */
+/** Methods removed in 2026-07-28 (its changelog, 2 to 6). */
 const REMOVED = /^(?:initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe|tasks\/(?:list|result))$/
 type Sent = Promise<JsonObject | Fault | undefined>
 
-/** The status of a server that does not know the session. */
+/** Status of a server that does not know the session. */
 const FORGOTTEN = 404
-/** Sessions that one call waits for, one after the other, as each is lost before its turn comes. */
+/** Maximum sessions that one call tries, if each is lost while it waits. */
 const MAX_SESSIONS = 3
 
 /**
- * Clients of 2026-07-28 in front of a server that speaks only revisions with sessions. What the server asks its
- * client becomes `input_required`; the call waits in the server meanwhile.
+ * Serves clients of 2026-07-28 from a session-based server. Server requests become `input_required`, while the call
+ * waits in the server.
  */
 export class ToSession implements Stateless {
   readonly pool: SessionPool
   readonly #pendingInput = new PendingInput<BridgedCall>()
   readonly #headers = createParamHeaders()
-  /** Milliseconds that a call waits for the end of others in its session, and again once one has ended. */
+  /** Milliseconds that a call waits for its turn in a session, again after each call that ended. */
   readonly #patience: number
-  /** Whether a session has one caller. */
+  /** Whether a session has a single caller. */
   readonly #isolated: boolean
 
   constructor(
@@ -62,7 +62,7 @@ export class ToSession implements Stateless {
     private readonly log: Logger,
   ) {
     this.pool = new SessionPool(upstream, log)
-    // Until then the call before it has timed out, or has given way.
+    // By then the previous call has timed out or given up its turn.
     this.#patience = upstream.limits.timeout + GIVES_WAY
     this.#isolated = upstream.definition.server.isolation === 'session'
   }
@@ -77,7 +77,7 @@ export class ToSession implements Stateless {
     if (method === 'subscriptions/listen') {
       const session = this.pool.session(ownerOf(call), true)
       return session.use(async (ready) => {
-        // No change after the acknowledgement is missed.
+        // Otherwise a change after the acknowledgement could be missed.
         await session.listening
         return listenInSession(call, session, ready)
       })
@@ -88,13 +88,13 @@ export class ToSession implements Stateless {
       const bridged = this.#bridge(call)
       const answer = await bridged.session.use((ready) => this.#begin(call, bridged, ready))
       if (!(answer instanceof Fault) || answer.kind !== 'lost' || tried === MAX_SESSIONS) return answer
-      // What was sent is repeated if nothing but the session was lost, and it was not executed or changes nothing.
+      // Repeat a sent call only if just the session was lost, and the call was not executed or is read-only.
       const again = answer.status === FORGOTTEN && (answer.isUnexecuted || isRepeatable(method))
       if (bridged.state !== 'waiting' && !again) return answer
     }
   }
 
-  /** The server's result of `initialize`, in the session that calls of the same client use. */
+  /** The server's `initialize` result, in the session shared with the client's calls. */
   handshake(call: StatelessCall): Promise<JsonObject | Fault> {
     return this.pool.session(ownerOf(call), true).use((ready) => ready)
   }
@@ -128,7 +128,7 @@ export class ToSession implements Stateless {
     )
   }
 
-  /** Sends a call once it is its turn. */
+  /** Sends a call when its turn comes. */
   async #begin(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { session } = bridged
     bridged.state = 'waiting'
@@ -151,11 +151,11 @@ export class ToSession implements Stateless {
     signal.removeEventListener('abort', cancel)
     if (signal.aborted || outcome !== 'asked') bridged.leave()
     if (signal.aborted) return undefined
-    // What the server has answered itself is not asked any more.
+    // A question that the server has resolved itself needs no answer.
     if (outcome === 'asked')
       return bridged.over ? this.#follow(call, bridged, ready) : this.#inputRequired(call, bridged)
     if (outcome instanceof Fault) return outcome
-    // A server may do without; where it could not, a client that knows the error hears why.
+    // The server may manage without the capability; if it failed, the client learns the reason.
     if (bridged.missing && !call.session && endOf(outcome).outcome !== 'ok')
       return errorOf(message.id, missingCapability(bridged.missing))
     return { ...this.#answered(outcome, call, ready), id: message.id }
@@ -194,7 +194,7 @@ export class ToSession implements Stateless {
     const { [LOG_LEVEL]: level } = metaOf(message.params)
     if (level !== undefined && !bridged.over) await session.setLevel(ready, level)
     bridged.answer(isObject(message.params.inputResponses) ? message.params.inputResponses : {})
-    // What is missing is asked for again (Error Handling).
+    // Missing answers are asked for again (Error Handling).
     const asksAgain = bridged.questions.size > 0 && !bridged.over
     return asksAgain ? this.#inputRequired(call, bridged) : this.#follow(call, bridged, ready)
   }
@@ -211,7 +211,7 @@ export class ToSession implements Stateless {
     return { ...this.#answered({ jsonrpc: '2.0', result }, call, ready), id: call.message.id }
   }
 
-  /** A response as 2026-07-28 has it. */
+  /** A response in the form of 2026-07-28. */
   #answered(raw: JsonObject, { message, session }: StatelessCall, { serverInfo }: JsonObject): JsonObject {
     const { method } = message
     const { result, error } = raw
@@ -224,7 +224,7 @@ export class ToSession implements Stateless {
       ...raw,
       result: {
         resultType: 'complete',
-        // The server says nothing of how long its lists hold.
+        // Session-based servers declare no lifetime of their lists.
         ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }),
         ...result,
         _meta: { ...(serverInfo !== undefined && { [SERVER_INFO]: serverInfo }), ...metaOf(result) },
@@ -243,7 +243,7 @@ export class ToSession implements Stateless {
   }
 }
 
-/** For whom a call's session is. */
+/** The owner of a call's session. */
 function ownerOf({ message, resolved, caller, sharer, peer, headers }: StatelessCall): SessionOwner {
   return { resolved, caller, name: headers[SESSION_NAME], sharer, peer, ...helloOf(message.params) }
 }

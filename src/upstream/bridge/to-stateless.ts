@@ -41,35 +41,34 @@ export interface ToStatelessOptions {
   server: Stateless
   resolved: Resolved
   caller: string | undefined
-  /** Whose share of the limits it is. */
+  /** Quota key of the client. */
   sharer: string
   upstream: Pick<Upstream, 'name' | 'streams'>
 }
 
 type InputResponses = { inputResponses?: JsonObject } | { error: Json }
 
-/** Rounds of input that one call may take. */
+/** Maximum rounds of input in one call. */
 const MAX_ROUNDS = 32
 const LISTEN = 'subscriptions/listen'
 
 /**
- * A client's session in front of a server of 2026-07-28, which knows no sessions: what a session holds (the
- * client's capabilities, log level, subscriptions) is kept here and sent with each request, and the input that
- * a server requires is asked for as requests to the client.
+ * Serves a client's session from a stateless server: session state (capabilities, log level, subscriptions) is kept
+ * here and sent with each request, and required input is requested from the client.
  */
 export class ToStateless implements Link {
   readonly #calls = new InFlight<RequestId, Cancellation>()
-  /** Requests to the client that it has not answered. */
+  /** Unanswered requests to the client. */
   readonly #asked = new Map<string, (answer: JsonObject) => void>()
   readonly #prefix = `plantgw-${randomUUID()}-`
   #count = 0
-  /** Of every request: who the client is. */
+  /** `_meta` of every request: the client's info and capabilities. */
   #meta: JsonObject = {}
   #level: string | undefined
   /** The lists whose changes the server announces. */
   #changes: JsonObject = {}
   readonly #uris = new Set<string>()
-  /** Streams of changes: the one that is open, and any that is to take its place. */
+  /** The open change stream, and any that will replace it. */
   readonly #listening = new Set<Cancellation>()
   #closed = false
 
@@ -106,7 +105,7 @@ export class ToStateless implements Link {
   send(message: Message): Fault | undefined {
     if (this.#closed)
       return new Fault('lost', `The session with the server ${this.options.upstream.name} has ended`)
-    // An answer to a request that was just received comes after it.
+    // Process asynchronously, so that the answer comes after the request has been registered.
     if (message.kind === 'request') queueMicrotask(() => this.#take(message))
     else if (message.kind === 'response') {
       this.#asked.get(String(message.id))?.(message.raw)
@@ -159,7 +158,7 @@ export class ToStateless implements Link {
     this.#answer(id, {})
   }
 
-  /** Runs a request of the client; each round of input is a request of its own (Multi Round-Trip Requests). */
+  /** Runs a client request; each round of input is a separate request (Multi Round-Trip Requests). */
   async #relay({ id, method, params, span }: Request): Promise<void> {
     const abort = new Cancellation()
     this.#calls.set(id, abort)
@@ -173,7 +172,7 @@ export class ToStateless implements Link {
     this.#calls.delete(id)
   }
 
-  /** @returns the parameters of the next round; undefined once the client has its answer, or wants none */
+  /** @returns the parameters of the next round; undefined once the client has its answer, or cancelled */
   async #round(
     asId: RequestId,
     { id, method, params, span }: Pick<Request, 'id' | 'method' | 'params'> & { span: Request['span'] },
@@ -206,7 +205,7 @@ export class ToStateless implements Link {
     return { ...params, ...inputs, ...(requestState !== undefined && { requestState }) }
   }
 
-  /** Asks the client for all of them at once. */
+  /** Asks the client all questions at once. */
   async #askAll(requests: JsonObject): Promise<InputResponses> {
     const entries = Object.entries(requests)
     const answers = await Promise.all(entries.map(([, request]) => this.#ask(request)))
@@ -222,7 +221,7 @@ export class ToStateless implements Link {
   #ask(request: Json | undefined): Promise<JsonObject> {
     const { method = '', params } = isObject(request) ? request : {}
     const id = this.#nextId()
-    // The session-based revisions name an elicitation by URL (2025-11-25, Elicitation).
+    // Session-based revisions give an elicitation by URL an id (2025-11-25, Elicitation).
     const named =
       isObject(params) && params.mode === 'url' ? { elicitationId: randomUUID(), ...params } : params
     return new Promise((resolve) => {
@@ -231,7 +230,7 @@ export class ToStateless implements Link {
     })
   }
 
-  /** Opens a stream of changes with what is wanted now, and ends the one before; resolves when it is open. */
+  /** Opens a change stream for the current subscriptions and ends the previous one; resolves when open. */
   #listen(): Promise<void> {
     const before = [...this.#listening]
     const end = () => {
@@ -252,7 +251,7 @@ export class ToStateless implements Link {
     return new Promise((resolve) => {
       const subscribe = (take: (raw: JsonObject) => void) => {
         const call = this.#call(ownId(), LISTEN, { notifications }, take, abort)
-        // Who waits for the subscription is answered even where there is none.
+        // Waiting subscribers are answered even if the stream fails.
         return this.options.server.request(call).finally(resolve)
       }
       const events = {
@@ -273,7 +272,7 @@ export class ToStateless implements Link {
     return `${this.#prefix}${++this.#count}`
   }
 
-  /** A request with what the session holds. */
+  /** A request with the session's state. */
   #call(
     id: RequestId,
     method: string,
@@ -306,7 +305,7 @@ function started(raw: JsonObject): Started {
   return { response: readMessage(raw) as Response, text: stringify(raw) }
 }
 
-/** A result without what only 2026-07-28 has. */
+/** A result without members specific to 2026-07-28. */
 function forSession(result: JsonObject): JsonObject {
   return withMeta(
     omit(result, 'resultType', 'ttlMs', 'cacheScope', '_meta'),

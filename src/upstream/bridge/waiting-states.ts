@@ -13,15 +13,15 @@ import {
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Request } from '../rpc/link.ts'
 
-/** Caller, values of templates, method and parameters, as one digest (2026-07-28, Server Requirements). */
+/** Digest of caller, template values, method and parameters (2026-07-28, Server Requirements). */
 export function boundTo({ message, caller, resolved }: StatelessCall): string {
   return digestOfRequest(message, [caller ?? null, resolved.key])
 }
 
 /**
- * Calls that wait for input wait in one replica, so `requestState` names it. Gives the request as the server is to
- * have it, or the answer of the replica that has the call.
- * @param text the request as it came
+ * Routes a continued call to the replica in its `requestState`: returns the request for the server, or the answer of
+ * that replica.
+ * @param text of the request as received
  */
 export async function resumed(
   exchange: Exchange,
@@ -44,7 +44,7 @@ function unknown(exchange: Exchange, id: RequestId): HttpResponse {
   return json(exchange, errorText(id, UNKNOWN_STATE))
 }
 
-/** The same server, whose calls that wait are found again from every replica. */
+/** The server with waiting calls that every replica can find. */
 export function withStates(server: Stateless, replicas: Replicas): Stateless {
   return {
     versions: (resolved) => server.versions(resolved),

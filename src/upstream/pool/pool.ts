@@ -8,48 +8,48 @@ import type { Resolved } from '../definition.ts'
 import type { Upstream } from '../upstream.ts'
 import { type Hello, helloForAll, PooledSession } from './session.ts'
 
-/** For whom a session is, so that nobody gets another's. */
+/** The owner of a session, which other callers cannot use. */
 export interface SessionOwner extends Hello {
   resolved: Resolved
   caller: string | undefined
-  /** Which of the sessions of the caller, who has named it. */
+  /** Name chosen by the client with `Plantgw-Session`. */
   name: string | undefined
-  /** Who calls where neither is known; undefined: the gateway's own user. */
+  /** Identifies an anonymous client; undefined: the gateway itself. */
   peer: Peer | undefined
-  /** Whose share of the limits it is; undefined: the gateway's own user. */
+  /** Quota key; undefined: the gateway itself. */
   sharer: string | undefined
 }
 
 interface Entry {
   session: PooledSession
   key: string
-  /** The templates' values, where callers are not known: what belongs together although it is not shared. */
+  /** Template values; anonymous sessions with equal values form a group. */
   strangers?: string
-  /** The only one that may use it, who can go. */
+  /** The anonymous client that alone may use it. */
   peer?: Peer
   sharer: string | undefined
 }
 
-/** In place of a caller: the session that answers lists to everyone who is not known. */
+/** Replaces the client in the key of the group's session for lists. */
 const LISTS = 1
 const STRANGERS =
   'a client without auth and without the header Plantgw-Session has a session of this server for each of its connections'
-/** Changes of a list within so many milliseconds are announced together, as every session reports each change. */
+/** Milliseconds in which changes of a list are announced together, as every session of a group reports them. */
 const TOGETHER = 1_000
-/** Idle sessions that one share may keep: a caller who uses another name each time has one for each. */
+/** Maximum idle sessions of one quota key, as a client may use a new name each time. */
 const MAX_KEPT = 32
-/** The same of those that are kept for whoever comes. */
+/** The same for sessions of no quota key. */
 const MAX_KEPT_FOR_ALL = 8
 
-/** Sessions that the gateway holds for callers without sessions: one for each. */
+/** Sessions that the gateway holds for stateless callers, one for each owner. */
 export class SessionPool {
   readonly #entries = new Set<Entry>()
   readonly #upstream: Upstream
   readonly #log: Logger
-  /** Whether the log says that there are strangers. */
+  /** Whether the log already mentions anonymous clients. */
   #told = false
   #closed = false
-  /** What was announced in the last `TOGETHER` ms, by values and method; `again`: it has changed since. */
+  /** Changes announced in the last `TOGETHER` ms, by values and method; `again`: changed since. */
   readonly #announced = new Map<string, { again: boolean }>()
 
   constructor(upstream: Upstream, log: Logger) {
@@ -58,8 +58,8 @@ export class SessionPool {
   }
 
   /**
-   * The session of an owner, which is opened when there is none.
-   * @param lists whether it is for lists and subscriptions, and for nothing that could leave a trace in it
+   * The session of an owner, opened if necessary.
+   * @param lists whether it is used only for lists and subscriptions, which leave no state
    */
   session(owner: SessionOwner, lists: boolean): PooledSession {
     const { resolved, caller, name, sharer } = owner
@@ -70,14 +70,14 @@ export class SessionPool {
     return (this.#find(key) ?? this.#open({ ...owner, ...helloForAll(owner) }, { key, sharer })).session
   }
 
-  /** Ends sessions that nobody has used for so many milliseconds. */
+  /** Ends sessions unused for `idle` milliseconds. */
   sweep(idle: number): void {
     const since = performance.now() - idle
     for (const entry of [...this.#entries])
       if (entry.session.used <= since && entry.session.idle) this.#drop(entry)
   }
 
-  /** All sessions, of which one may have to make room. */
+  /** All sessions, as candidates to be ended for a new one. */
   occupants(): Occupant[] {
     return [...this.#entries].map((entry) => ({
       sharer: entry.sharer,
@@ -92,10 +92,7 @@ export class SessionPool {
     for (const entry of [...this.#entries]) this.#drop(entry)
   }
 
-  /**
-   * Of a client of which nothing is known its capabilities are, since no other client uses its session: the server is
-   * told these, and no more.
-   */
+  /** An anonymous client has its session to itself, so its own capabilities are forwarded. */
   #forStranger(owner: SessionOwner, peer: Peer, lists: boolean): Entry {
     const { resolved, sharer } = owner
     const hello = canonical(owner.capabilities)
@@ -105,14 +102,14 @@ export class SessionPool {
     if (own) return own
     const strangers = resolved.key
     const forLists = keyFor(LISTS)
-    // In the session that answers lists nobody ever calls anything, so there is nothing of anybody in it.
+    // The list session is shared, because it never runs calls and so holds no client's data.
     if (lists)
       return this.#find(forLists) ?? this.#open(owner, { key: forLists, strangers, sharer: undefined })
     if (!this.#told) this.#log.info({ server: this.#upstream.name }, STRANGERS)
     this.#told = true
     const entry = this.#open(owner, { key, strangers, peer, sharer })
     peer.onGone(() => this.#dropIfLeft(entry))
-    // The next one comes soon, and a start may take seconds.
+    // Another client will probably follow, and a start may take seconds.
     const prepare = () => {
       if (!this.#closed) this.#upstream.prepare(resolved)
     }
@@ -149,7 +146,7 @@ export class SessionPool {
     entry.session.close()
   }
 
-  /** Ends the idle sessions of the newcomer's share beyond what it may keep, the longest unused first. */
+  /** Ends the longest unused sessions of the newcomer's quota key beyond its maximum. */
   #trim(newcomer: Entry): void {
     const { sharer } = newcomer
     const idle = [...this.#entries].filter(
@@ -160,7 +157,7 @@ export class SessionPool {
     for (const entry of idle.slice(0, Math.max(0, idle.length - most))) this.#drop(entry)
   }
 
-  /** Unknown callers subscribe in another session than they call in; that a list changed reveals nothing else. */
+  /** Anonymous clients subscribe in another session than they call in; a list change reveals nothing about them. */
   #announce({ strangers, session }: Entry, method: string): void {
     if (strangers === undefined) return
     const key = stringify([strangers, method])
@@ -180,42 +177,42 @@ export class SessionPool {
     }, TOGETHER).unref()
   }
 
-  /** A list changed for all unknown callers with the same values. @param but the session that has heard of it */
+  /** Announces a list change to the whole group. @param but the session that reported it */
   listChanged(strangers: string, method: string, but?: PooledSession): void {
     for (const { session, strangers: same } of this.#entries)
       if (session !== but && same === strangers)
         for (const listener of session.listeners) listener(method, {})
   }
 
-  /** Nobody comes back for the session of a peer that has gone. */
+  /** Drops an idle session whose client has disconnected. */
   #dropIfLeft(entry: Entry): void {
     if (entry.peer?.gone && entry.session.idle && this.#entries.has(entry)) this.#drop(entry)
   }
 }
 
-/** @param parts the templates' values, whose it is, and more */
+/** @param parts template values, owner and capabilities */
 function keyOf(parts: unknown[]): string {
   return createHash('sha256').update(stringify(parts)).digest('base64url')
 }
 
-/** A session with a server, which may have to make room for another one. */
+/** A session with a server, which may be ended for a new one. */
 export interface Occupant {
-  /** Whose share of the limits it is; undefined: it is kept for whoever comes. */
+  /** Quota key; undefined: shared. */
   sharer: string | undefined
-  /** When it was last used, of `performance.now()`. */
+  /** Time of the last use, by `performance.now()`. */
   used: number
   idle: boolean
   end(): void
 }
 
-/** Milliseconds for which a session was not used that makes room for somebody else. */
+/** Milliseconds without use after which a session may be ended for another caller's. */
 const GIVES_WAY = 60_000
 
 /**
- * Ends the idle session that was not used for the longest time: one of the newcomer's own, or of somebody who has more
- * than the newcomer, so that nobody can crowd others out. What is in use is never ended.
- * @param all with the newcomer's, which is in use
- * @returns false when there is none
+ * Ends the longest unused idle session: one of the newcomer's own, or of a caller with more sessions than the newcomer.
+ * Sessions in use are never ended.
+ * @param all sessions, including the newcomer's
+ * @returns false if none could be ended
  */
 export function makeRoom(
   all: readonly Occupant[],

@@ -17,25 +17,25 @@ import { helloOf } from './session.ts'
 
 export type Restore = () => Restored[]
 
-/** A proxied server with what bridges it to clients of every revision. */
+/** A proxied server with its bridges to clients of every revision. */
 export class UpstreamServer {
   readonly upstream: Upstream
   readonly probe: Probe
-  /** Of those who see it among others. */
+  /** Waiting limit when combined with other servers. */
   readonly patience = new Patience()
   readonly #stateless: StatelessUpstream
-  /** The same for those who see it among others. */
+  /** Cached variant, for use in aggregates. */
   readonly #kept: KeptLists
   readonly #toSession: ToSession
-  /** The same three as callers have them. */
+  /** The variants with tasks bound to callers. */
   readonly #own: { stateless: Stateless; kept: Stateless; inSession: Stateless }
-  /** Whether the server has refused a handshake that session-based servers take. */
+  /** Whether the server refused a session-based handshake. */
   #refusesSessions = false
-  /** The start at load; routers that share the server start it once. */
+  /** The start at load, run once for all routers that share the server. */
   #started: Promise<Fault | undefined> | undefined
-  /** The same while it is under way. */
+  /** The same while running. */
   #starting: Promise<Fault | undefined> | undefined
-  /** Why the start at load failed; undefined once something else has worked. */
+  /** Reason for a failed start at load; cleared by a later success. */
   #failed: Fault | undefined
 
   constructor(
@@ -54,7 +54,7 @@ export class UpstreamServer {
     const owners = new TaskOwners()
     const isShared = this.upstream.definition.server.isolation !== 'session'
     this.#own = {
-      // Requests that stand alone share what is behind them.
+      // Stateless requests of all callers share the server.
       stateless: withOwnTasks(this.#stateless, owners),
       kept: withOwnTasks(this.#kept, owners),
       inSession: isShared ? withOwnTasks(this.#toSession, owners) : this.#toSession,
@@ -62,8 +62,8 @@ export class UpstreamServer {
   }
 
   /**
-   * A session for a client, bridged when the server has no sessions. It waits for a start at load, and fails with it.
-   * @param among whether it is one of several servers, whose lists are asked for once while they are fresh
+   * A client's session, bridged if the server is stateless. Waits for a running start at load, and fails with it.
+   * @param among whether it belongs to an aggregate, whose lists are cached
    */
   link(
     resolved: Resolved,
@@ -96,7 +96,7 @@ export class UpstreamServer {
     const { upstream } = this
     const { caller, sharer } = session
     if (upstream.definition.server.isolation !== 'session') {
-      // One session of the server for many clients is what clients without sessions have, so they go that way.
+      // A shared session needs the same multiplexing as stateless clients, so it uses that bridge.
       const request = async (call: StatelessCall) => {
         const protocol = await this.probe.of(resolved, call.message.params)
         if (protocol instanceof Fault) return protocol
@@ -128,15 +128,15 @@ export class UpstreamServer {
     }
   }
 
-  /** Whether a server refused a handshake because it knows none: 2026-07-28 has no sessions. */
+  /** Whether a server refused a handshake because it is stateless. */
   async #refused(link: SessionLink, answer: Started, resolved: Resolved): Promise<boolean> {
     if (answer instanceof Fault) {
-      // A server that was silent for the time of a start is not given the same time again.
+      // Do not wait a second time for a server that was silent.
       if (answer.kind === 'busy' || answer.kind === 'timeout') return false
     } else {
       if (answer.response.raw.error === undefined) return false
       const { upstream } = this
-      // The same child is asked what it speaks.
+      // Probe the same child.
       const client = upstream.definition.server.type === 'stdio' ? link.release() : undefined
       if (client) upstream.keepProbed(client, resolved.key)
     }
@@ -146,7 +146,7 @@ export class UpstreamServer {
   }
 
   /**
-   * The server as one of several for requests that stand alone, bridged when it has sessions.
+   * The server as a member of an aggregate for stateless requests, bridged if it is session-based.
    * @param params of the request for which a session may be opened
    */
   async stateless(resolved: Resolved, params: JsonObject): Promise<Stateless | Fault> {
@@ -156,7 +156,7 @@ export class UpstreamServer {
   }
 
   /**
-   * What the server speaks; at once when it is known. It waits for a start at load, and fails with it.
+   * The server's protocol, synchronous if known. Waits for a running start at load, and fails with it.
    * @param params of the request for which a session may be opened
    */
   protocol(resolved: Resolved, params: JsonObject): Protocol | Promise<Protocol | Fault> {
@@ -167,24 +167,23 @@ export class UpstreamServer {
   }
 
   /**
-   * The same for a server of which the protocol is known.
-   * @param keeps whether its lists are asked for once while they are fresh
+   * The server for stateless requests, if its protocol is known.
+   * @param keeps whether its lists are cached
    */
   bridge(protocol: Protocol, keeps: boolean): Stateless {
     const stateless = keeps ? this.#own.kept : this.#own.stateless
     return protocol === 'stateless' ? stateless : this.#own.inSession
   }
 
-  /** What a session-based server answers to `initialize`. */
+  /** A session-based server's `initialize` result. */
   handshake(call: StatelessCall): ReturnType<ToSession['handshake']> {
     return this.#toSession.handshake(call)
   }
 
   /**
-   * Starts the server at load, as its configuration says: `preinstalled` starts and ends it once, so that its first
-   * call finds it installed; with `onStart` its child serves the first calls. What depends on a request cannot
-   * be started before there is one.
-   * @returns what went wrong
+   * Starts the server at load if configured: `preinstalled` starts and ends it, so that it is installed for the first
+   * call; with `onStart` its child serves the first calls. Servers whose templates read the request are skipped.
+   * @returns the failure
    */
   start(): Promise<Fault | undefined> {
     this.#started ??= this.#startAtLoad()
@@ -205,12 +204,12 @@ export class UpstreamServer {
     return this.#failed
   }
 
-  /** How the start at load goes: `starting`, or why it failed; undefined when there is nothing to say of it. */
+  /** State of the start at load: `starting`, or the failure; undefined otherwise. */
   atLoad(): 'starting' | Fault | undefined {
     return this.#starting ? 'starting' : this.#failed
   }
 
-  /** The child that is probed serves the first calls; over HTTP there is nothing to keep. */
+  /** The probed child serves the first calls; over HTTP there is nothing to keep. */
   async #warm(resolved: Resolved): Promise<Fault | undefined> {
     const protocol = await this.probe.of(resolved, {})
     if (protocol instanceof Fault) return protocol
@@ -232,13 +231,13 @@ export class UpstreamServer {
       : handshakeRefused(this.upstream.name, answer.response.raw)
   }
 
-  /** A list changed, as another worker has heard. @param key of the templates' values */
+  /** Handles a list change reported by another worker. @param key of the template values */
   listChanged(key: string, method: string): void {
     this.#kept.changed(method)
     this.#toSession.pool.listChanged(key, method)
   }
 
-  /** Ends connections that nobody has used for `idleTimeout`. */
+  /** Ends connections unused for `idleTimeout`. */
   sweep(): void {
     const idle = this.upstream.definition.server.idleTimeout
     this.upstream.sweep(idle)

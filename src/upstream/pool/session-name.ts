@@ -1,16 +1,13 @@
 import type { StatelessCall } from '../backend/stateless.ts'
 
-/**
- * The header by which a client of 2026-07-28, whose requests stand alone, names its session of a server that has
- * sessions.
- */
+/** The header by which a 2026-07-28 client names its session of a session-based server. */
 export const SESSION_NAME = 'plantgw-session'
-/** Characters of a name that need nobody to escape them, in a log or in a file. */
+/** Names are safe to use unescaped in logs and file names. */
 const NAME = /^[\w.~-]{1,128}$/
-/** Characters of a name that nobody can guess, where nothing else keeps others out: 128 bits in Base64. */
+/** Minimum characters of a name that only its secrecy protects: 128 bits in Base64. */
 const UNGUESSABLE = 22
 
-/** What is wrong with the name of a session, as a sentence; undefined when it is right, or there is none. */
+/** The fault in a session name, as a sentence; undefined if it is valid or absent. */
 export function faultOfName({
   headers,
   caller,

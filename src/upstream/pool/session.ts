@@ -15,7 +15,7 @@ import type {
 import type { Upstream } from '../upstream.ts'
 import { Turns } from './turn.ts'
 
-/** For whom a session of the gateway's own is opened. */
+/** Client data for the handshake of a gateway-held session. */
 export interface Hello {
   capabilities: JsonObject
   clientInfo: JsonObject
@@ -23,30 +23,30 @@ export interface Hello {
 
 export interface SessionEvents {
   closed(): void
-  /** Something that used the session is over. */
+  /** Called when a use of the session has ended. */
   left(): void
-  /** A list of the server's changed; subscriptions of this session have been notified. */
+  /** Called when a list changed, after this session's subscribers were notified. */
   listChanged(method: string): void
 }
 
-/** What the gateway can ask clients of 2026-07-28, one or another of which may be able to answer. */
+/** All that the gateway can forward to 2026-07-28 clients, which individually may support less. */
 const CAPABILITIES: JsonObject = {
   elicitation: { form: {}, url: {} },
   roots: {},
   sampling: { context: {}, tools: {} },
 }
 
-/** Asks for the roots of the client. */
+/** Server request for the client's roots. */
 const ROOTS = 'roots/list'
-/** Milliseconds in which a server makes the roots its own: it looks for the folders first. */
+/** Milliseconds that a server takes to apply roots, as it first looks for the folders. */
 const SETTLES = 200
-/** Milliseconds after which a session without a call refuses what it is asked. */
+/** Milliseconds after which a session without a call refuses server requests. */
 const IDLE = 30_000
 
-/** Milliseconds that a server has to show that it took a cancellation. */
+/** Milliseconds allowed for a server to process a cancellation. */
 const CALM = 2_000
 
-/** Whom a request of 2026-07-28 is from. */
+/** The client data in a 2026-07-28 request. */
 export function helloOf(params: JsonObject): Hello {
   const { [CLIENT_CAPABILITIES]: capabilities, [CLIENT_INFO]: clientInfo } = metaOf(params)
   return {
@@ -55,36 +55,36 @@ export function helloOf(params: JsonObject): Hello {
   }
 }
 
-/** The same for a session that clients of different capabilities use. */
+/** The handshake of a session shared by clients with different capabilities. */
 export function helloForAll({ clientInfo }: Hello): Hello {
   return { capabilities: CAPABILITIES, clientInfo }
 }
 
-/** Equal for handshakes that a server cannot tell apart. */
+/** Equal for handshakes that a server cannot distinguish. */
 export function keyOfHello({ capabilities, clientInfo }: Hello): string {
   return stringify([canonical(capabilities), canonical(clientInfo)])
 }
 
-/** A session with a server that the gateway holds itself, for callers without sessions. */
+/** A session that the gateway holds for stateless callers. */
 export class PooledSession {
-  /** Hear list changes and resource updates. */
+  /** Called with list changes and resource updates. */
   readonly listeners = new Set<(method: string, params: JsonObject) => void>()
-  /** Run when the session has ended. */
+  /** Called when the session has ended. */
   readonly onEnd = new Set<() => void>()
   readonly turns: Turns
-  /** When it was last used, of `performance.now()`. */
+  /** Time of the last use, by `performance.now()`. */
   used = performance.now()
-  /** `initialize`'s result, or why there is none. */
+  /** `initialize`'s result, or the failure. */
   readonly #ready: Promise<JsonObject | Fault>
   #users = 0
   #client: RpcClient | undefined
   #lost: Fault | undefined
-  /** Whether the server was refused the roots of its client, or could ask for them during a call. */
+  /** Whether the server's request for roots was refused, or could be made during a call. */
   #roots: 'refused' | 'offered' | undefined
-  /** The last that the server was told. */
+  /** Last level sent to the server. */
   #level: string | undefined
 
-  /** @param sharer whose share of the limits it is; undefined: it is kept for whoever comes */
+  /** @param sharer quota key; undefined: shared */
   constructor(
     private readonly upstream: Upstream,
     private readonly resolved: Resolved,
@@ -93,19 +93,19 @@ export class PooledSession {
     sharer: string | undefined,
   ) {
     this.turns = new Turns(upstream.name)
-    // Not before the caller holds the session.
+    // Start asynchronously, once the caller holds the session.
     this.#ready = Promise.resolve().then(() => this.#start(sharer))
   }
 
-  /** Whether nothing is under way. */
+  /** Whether nothing is running. */
   get idle(): boolean {
     const { turns, listeners } = this
     return this.#users + turns.size + listeners.size + (this.#client?.size ?? 0) === 0
   }
 
   /**
-   * Does something with the session once it is open; it is in use until that is done.
-   * @param work gets `initialize`'s result
+   * Runs `work` once the session is open; it counts as in use until then.
+   * @param work receives `initialize`'s result
    */
   async use<T>(work: (ready: JsonObject) => T | Promise<T>): Promise<T | Fault> {
     this.#users++
@@ -120,7 +120,7 @@ export class PooledSession {
     }
   }
 
-  /** Something that used the session is over. */
+  /** Called when a use of the session has ended. */
   left(): void {
     this.used = performance.now()
     this.events.left()
@@ -132,7 +132,7 @@ export class PooledSession {
     return { answer: Promise.resolve(fault), cancel() {} }
   }
 
-  /** Resolves when what the server says on its own arrives. */
+  /** Resolves when server-initiated messages can arrive. */
   get listening(): Promise<void> | undefined {
     return this.#client?.listening
   }
@@ -142,7 +142,7 @@ export class PooledSession {
     this.#client?.respond(request, answer)
   }
 
-  /** Tells the server which log messages are wanted; of no effect where it has none. */
+  /** Sets the server's log level, if it supports logging. */
   async setLevel(ready: JsonObject, given: Json): Promise<void> {
     const level = levelOf({ level: given })
     if (level === undefined || level === this.#level) return
@@ -153,9 +153,8 @@ export class PooledSession {
   }
 
   /**
-   * Resolves when the server has said what it had to say of a call that it was told to forget: it takes one message after
-   * the other. One that stays silent may say it at any time.
-   * @param isShared whether somebody else may have the next turn: a session that stays silent ends then
+   * Resolves when the server has nothing more to say about a cancelled call, as it processes messages in order.
+   * @param isShared whether another client may have the next turn: a silent session is then ended
    */
   async calm(isShared: boolean): Promise<void> {
     const answer = await this.request('ping', {}, { timeout: CALM }).answer
@@ -215,28 +214,28 @@ export class PooledSession {
       return
     }
     const refuse = () => this.refuse(request, 'No client can answer this now')
-    // A bridge may send all its sessions what one of them is asked: the first answer counts.
+    // A bridge may send the same question on all its sessions, so delay the refusal: the first answer counts.
     if (request.method === ROOTS) refuse()
     else setTimeout(refuse, IDLE).unref()
   }
 
-  /** Refuses a request of the server. Who asked for roots in vain does not ask again before it hears of others. */
+  /** Refuses a request of the server. A server refused roots asks again only after `roots/list_changed`. */
   refuse(request: ServerRequest, message: string): void {
     if (request.method === ROOTS) this.#roots = 'refused'
     this.respond(request, { error: { code: METHOD_NOT_FOUND, message } })
   }
 
   /**
-   * Gives a server that wants the roots of its client the chance to ask for them before a call: they limit what it does.
-   * @param answered resolves when the client has answered what it is asked; whether it was asked
-   * @returns undefined when it had the chance already
+   * Lets a server ask for its client's roots before a call, as they limit what it does.
+   * @param answered resolves when the client has answered; whether it was asked
+   * @returns undefined if the server had the chance before
    */
   offerRoots(answered: () => Promise<boolean>): Promise<void> | undefined {
     const before = this.#roots
     if (before === 'offered') return undefined
     this.#roots = 'offered'
     if (before === 'refused') this.#client?.notify('notifications/roots/list_changed')
-    // A server takes one message after the other.
+    // The server processes messages in order, so its question comes before the pong.
     const pong = () => this.request('ping', {}, { timeout: CALM }).answer
     return pong()
       .then(answered)

@@ -9,7 +9,7 @@ import { UpstreamServer } from './server.ts'
 
 /** A router that uses a server. */
 export interface ServerUser {
-  /** Its sessions with the server, of which one may have to make room. */
+  /** Its sessions with the server, as candidates to be ended. */
   occupants(): Occupant[]
   onStream(server: string, change: StreamChange): void
   onPinChange(server: string, change: PinChange, blocked: boolean): void
@@ -20,32 +20,32 @@ interface Shared {
   id: string | undefined
   server: UpstreamServer
   users: Set<ServerUser>
-  /** Those that take nothing new. */
+  /** Users that start nothing new. */
   leaving: Set<ServerUser>
 }
 
-/** A list that changed, as one worker has heard. */
+/** A list change reported by one worker. */
 export interface ListChange {
-  /** Of the definition of the server. */
+  /** Id of the server's definition. */
   id: string
-  /** Of the values of its templates. */
+  /** Key of the template values. */
   key: string
   method: string
 }
 
-/** The other workers of the gateway, which have sessions with the same servers. */
+/** The other workers of the gateway, which may have sessions with the same servers. */
 export interface OtherWorkers {
   tell(change: ListChange): void
-  /** Has what they tell heard. */
+  /** Registers a listener for their reports. */
   follow(listener: (change: ListChange) => void): void
 }
 
-/** The MCP servers that routers use, each once, with its connections: it is closed once nobody uses it. */
+/** The MCP servers of all routers, each shared with its connections, and closed when unused. */
 export class SharedServers {
   readonly #byId = new Map<string, Shared>()
   readonly #all = new Map<UpstreamServer, Shared>()
 
-  /** @param others absent: there is one process */
+  /** @param others absent: a single process */
   constructor(private readonly others?: OtherWorkers) {
     others?.follow(({ id, key, method }) => {
       for (const { id: own, server } of this.#all.values()) if (own === id) server.listChanged(key, method)
@@ -62,7 +62,7 @@ export class SharedServers {
     known?.users.add(user)
     if (known) return known.server
     const users = new Set([user])
-    // One thing happens once: who has used the server longest accounts for it.
+    // Events are attributed to the longest user only, so that they are counted once.
     const first = () => [...users].slice(0, 1)
     const server = new UpstreamServer(
       definition,
@@ -87,7 +87,7 @@ export class SharedServers {
     return server
   }
 
-  /** A router ends what it has under way. Where all do, those who come get a server that does not end with it. */
+  /** A user starts ending its calls. When all users do, new ones get a new instance. */
   leave(server: UpstreamServer, user: ServerUser): void {
     const shared = this.#all.get(server)
     if (!shared) return
@@ -99,7 +99,7 @@ export class SharedServers {
     if (shared.id !== undefined && this.#byId.get(shared.id) === shared) this.#byId.delete(shared.id)
   }
 
-  /** Resolves when nothing is left of the server, or at once where others use it. */
+  /** Resolves when the server is closed, or at once if others still use it. */
   async release(server: UpstreamServer, user: ServerUser): Promise<void> {
     const shared = this.#all.get(server)
     if (!shared?.users.delete(user)) return

@@ -3,34 +3,34 @@ import { type CancelSignal, Fault } from '../../mcp/index.ts'
 import type { ServerRequest } from '../rpc/rpc-client.ts'
 
 /**
- * How a call uses a session. `alone`: the server may ask its client, or send log messages, which do not say to which
- * call they belong. `open`: neither. `plain`: lists and the like, during which a server does neither.
+ * How a call uses a session. `alone`: the server may ask the client or send log messages, neither of which name their
+ * call. `open`: neither happens. `plain`: lists and the like, which cause neither.
  */
 export type Use = 'plain' | 'open' | 'alone'
 
 /** A call in a session, from its request to its answer. */
 export interface Turn {
-  /** Whose call it is: nobody else gets what may belong to it. */
+  /** The caller; messages that may belong to the call reach no other caller. */
   readonly who: string
   readonly use: Use
-  /** Takes a notification that names no call. */
+  /** Receives a notification that names no call. */
   message(raw: JsonObject): void
-  /** Takes a request of the server; absent: the call cannot be asked. */
+  /** Receives a request of the server; absent: the call cannot be asked. */
   ask?(question: ServerRequest): void
 }
 
 export interface Patience {
   signal: CancelSignal
-  /** Milliseconds without the end of another call after which the wait for the turn ends with a fault. */
+  /** Milliseconds without another call ending after which waiting fails. */
   timeout: number
-  /** Whether the call goes on without its turn instead, after so many milliseconds in all. */
+  /** Whether to proceed without a turn instead, after `timeout` milliseconds in all. */
   goesOn?: boolean
 }
 
 interface Waiting {
   turn: Turn
   done(fault?: Fault): void
-  /** Another call has ended. */
+  /** Called when another call has ended. */
   moved(): void
 }
 
@@ -40,17 +40,17 @@ interface Parked {
   timer?: NodeJS.Timeout
 }
 
-/** Calls that wait for their turn in one session, at the most. */
+/** Maximum calls waiting for one session. */
 const MAX_WAITING = 256
-/** Calls in one session whose clients are asked something, at the most; the oldest gives way. */
+/** Maximum calls parked in one session; beyond, the oldest is given up. */
 const MAX_PARKED = 16
-/** Milliseconds after which a call whose client is asked something gives way to a call of somebody else. */
+/** Milliseconds after which a parked call is given up for another caller's call. */
 export const GIVES_WAY = 60_000
 
 /**
- * Who may use a session, so that of whatever the server sends it is known to which call it belongs: a call that is
- * `alone` has no other call beside it. While its client is asked something, it is parked: the server waits for the
- * answer, so other calls of the same caller go on, and it waits for them once there is an answer.
+ * Locks of a session, which ensure that every message of the server can be attributed: an `alone` call excludes all
+ * others. While its client is asked something it is parked: other calls of the same caller may run, and it waits for
+ * them once the answer is there.
  */
 export class Turns {
   readonly #running = new Set<Turn>()
@@ -59,20 +59,20 @@ export class Turns {
   readonly #waiting = new Set<Waiting>()
   #ended: Fault | undefined
 
-  /** @param server for faults */
+  /** @param server name for faults */
   constructor(private readonly server: string) {}
 
-  /** Calls that have the session or wait for it. */
+  /** Number of calls that have or wait for the session. */
   get size(): number {
     return this.#running.size + this.#parked.size + this.#plain.size + this.#waiting.size
   }
 
-  /** Whether a call runs that lists do not count as. */
+  /** Whether a call other than `plain` ones is running. */
   get busy(): boolean {
     return this.#running.size > 0
   }
 
-  /** The call that a message belongs to which names none; undefined: it may belong to calls of several callers. */
+  /** The call that an unattributed message belongs to; undefined: calls of several callers are possible. */
   get addressee(): Turn | undefined {
     const held = [...this.#running, ...this.#parked.keys()]
     const [first] = held
@@ -81,7 +81,7 @@ export class Turns {
     return this.busy || held.length === 1 ? first : undefined
   }
 
-  /** Waits for the turn of a call, or for another one of a call that was parked; a fault when it does not come. */
+  /** Waits for a call's turn, also for the next one of a parked call; returns a fault if it does not come. */
   enter(turn: Turn, { signal, timeout, goesOn }: Patience): Promise<Fault | undefined> {
     const refused = this.#ended ?? (signal.aborted ? cancelled() : undefined)
     if (refused) return Promise.resolve(refused)
@@ -127,8 +127,8 @@ export class Turns {
   }
 
   /**
-   * The client of a call is asked something.
-   * @param giveUp ends the call when others need its place
+   * Parks a call while its client is asked.
+   * @param giveUp ends the call if others need the session
    */
   park(turn: Turn, giveUp: () => void): void {
     this.#running.delete(turn)
@@ -137,18 +137,18 @@ export class Turns {
     this.#next()
   }
 
-  /** A call is over, also one that waits for another turn. */
+  /** Ends a call, running or waiting. */
   leave(turn: Turn): void {
     for (const waiting of [...this.#waiting]) if (waiting.turn === turn) waiting.done()
     clearTimeout(this.#parked.get(turn)?.timer)
     const held = this.#parked.delete(turn) || this.#running.delete(turn)
     this.#plain.delete(turn)
     this.#next()
-    // Whoever waits for many calls, one after the other, waits longer than for one.
+    // Restart the timeouts, as waiting for several calls takes longer.
     if (held) for (const waiting of this.#waiting) waiting.moved()
   }
 
-  /** Ends the wait of all. */
+  /** Ends all waits. */
   close(fault: Fault): void {
     this.#ended = fault
     for (const { timer } of this.#parked.values()) clearTimeout(timer)
@@ -175,17 +175,17 @@ export class Turns {
     waiting.done()
   }
 
-  /** Lets those in whose turn it is: in their order, but whoever was parked first, as others may wait for its end. */
+  /** Admits waiting calls in order; parked calls go first, because others may wait for their end. */
   #next(): void {
     const isParked = ({ turn }: Waiting) => this.#parked.has(turn)
     const all = [...this.#waiting]
-    // Who runs, or waits for one that runs: nobody overtakes them.
+    // Whether any call, or an `alone` call, runs or waits earlier in the order; later ones must not overtake it.
     let some = this.busy
     let alone = [...this.#running].some(({ use }) => use === 'alone')
     for (const waiting of [...all.filter(isParked), ...all.filter((each) => !isParked(each))]) {
       const { use, who } = waiting.turn
       const free = use === 'alone' ? !some : !alone
-      // What a server asks may still belong to a call that is parked.
+      // A question of the server could belong to another caller's parked call.
       const others = use === 'alone' ? [...this.#parked].filter(([turn]) => turn.who !== who) : []
       if (free && others.length) {
         for (const [, parked] of others) hurry(parked)
@@ -198,7 +198,7 @@ export class Turns {
   }
 }
 
-/** Somebody else needs the place of a parked call. */
+/** Gives a parked call up when its time is over. */
 function hurry(parked: Parked): void {
   parked.timer ??= setTimeout(
     parked.giveUp,

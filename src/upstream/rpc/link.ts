@@ -24,28 +24,28 @@ import { NOBODY, type RpcClient } from './rpc-client.ts'
 
 export type { Request, Response } from '../../mcp/index.ts'
 
-/** The response to a client's `initialize`, or why there is none. */
+/** The response to a client's `initialize`, or the failure. */
 export type Started = { response: Response; text: string } | Fault
 
-/** A client's session with a server, whatever revision the server speaks. */
+/** A client's session with a server of any revision. */
 export interface Link {
   /** Opens the session with the client's `initialize`. */
   start(request: Request, text: string): Promise<Started>
-  /** Sends a message of the client; a promise only while the session with the server is opened again. */
+  /** Sends a message of the client; a promise only while the session is being reopened. */
   send(message: Message, text: string): Fault | undefined | Promise<Fault | undefined>
   close(): void
 }
 
 export interface LinkEvents {
-  /** @param shaping how the result of a call is shaped, where that is known here alone */
+  /** @param shaping of the result, if known only to the aggregate */
   message(message: Message, text: string, shaping?: Shaping): void
-  /** These requests of the client, or all of them, will get no answer. @param kept but these, which are sent again */
+  /** These requests of the client, or all, will get no answer. @param kept requests that will be sent again */
   lost(fault: Fault, ids?: Iterable<RequestId>, kept?: ReadonlySet<RequestId>): void
-  /** A message was not accepted; the request that it answers when that could be found. */
+  /** A message was invalid; `id` is the request that it answers, if known. */
   rejected(id: RequestId | undefined, fault: Fault): void
-  /** The server cannot be reached, although nobody asks it for something; absent: nobody cares. */
+  /** The server became unreachable without a request; absent: not needed. */
   silent?(): void
-  /** The server takes the client's session no more, so that the client has to begin anew. */
+  /** The server refuses the client's session, so the client must initialize again. */
   refused(): void
 }
 
@@ -57,15 +57,15 @@ export const INITIALIZED = '{"method":"notifications/initialized","jsonrpc":"2.0
 export interface SessionLinkOptions {
   upstream: Upstream
   resolved: Resolved
-  /** Whose share of the limits the session is. */
+  /** Quota key of the session. */
   sharer: string
-  /** Requests that bring a new session into the state of a lost one; their answers go nowhere. */
+  /** Requests that restore the state of a lost session; their answers are ignored. */
   restore(): Restored[]
 }
 
 /**
- * A client's session with a session-based server, with the ids of the client. When the server dies or forgets the
- * session, the client's next request opens another one with the same handshake.
+ * A client's session with a session-based server, with the client's ids. If the server dies or forgets the session, the
+ * next request opens another one with the same handshake.
  */
 export class SessionLink implements Link {
   readonly #options: SessionLinkOptions
@@ -73,16 +73,16 @@ export class SessionLink implements Link {
   #client: RpcClient | undefined
   #reopening: Promise<Fault | undefined> | undefined
   #initialize: Request | undefined
-  /** Agreed on with the client. */
+  /** Negotiated with the client. */
   #revision: Json | undefined
-  /** Of a new session in place of a lost one. */
+  /** Fault of a new session that replaced a lost one. */
   #refusal: Fault | undefined
   readonly #closed = new Cancellation()
-  /** Requests under way, as text, and whether they may be sent a second time. */
+  /** Running requests, as text, and whether they may be repeated. */
   readonly #sent = new Map<RequestId, { text: string; again: boolean }>()
   /** Requests of the client that the server has not answered. */
   readonly #operations = new InFlight<RequestId, Operation>()
-  /** What the server says on its own over HTTP; a child is started again only for a request. */
+  /** Stream of server-initiated messages over HTTP; a child is restarted only for a request. */
   readonly #stream: LastingStream | undefined
 
   constructor(options: SessionLinkOptions, events: LinkEvents) {
@@ -111,7 +111,7 @@ export class SessionLink implements Link {
       return fault
     }
     if (this.#closed.aborted || !this.#initialize) return this.#ended()
-    // Only the lost session could make sense of anything but a request.
+    // Messages other than requests make sense only in the lost session.
     if (message.kind !== 'request' && !this.#reopening) return undefined
     return this.#again(this.#initialize).then((fault) => {
       const failed = fault ?? this.#client?.forward(text)
@@ -127,7 +127,7 @@ export class SessionLink implements Link {
     this.#client = undefined
   }
 
-  /** Ends the link, and leaves its connection to a probe. */
+  /** Ends the link, but keeps its connection for a probe. */
   release(): RpcClient | undefined {
     const client = this.#client
     if (client) client.events = NOBODY
@@ -136,7 +136,7 @@ export class SessionLink implements Link {
     return client
   }
 
-  /** @returns the text of a request as it is sent */
+  /** @returns the text of a request to send */
   #begun(request: Request, text: string): string {
     const operation = this.#options.upstream.operations.begin(request)
     this.#operations.set(request.id, operation)
@@ -149,7 +149,7 @@ export class SessionLink implements Link {
     this.#operations.delete(id)
   }
 
-  /** @param but requests that are sent again */
+  /** @param but requests that will be sent again */
   #settleAll(fault: Fault, but?: ReadonlyMap<RequestId, string>): void {
     for (const id of this.#operations.keys()) if (!but?.has(id)) this.#settle(id, fault)
   }
@@ -181,7 +181,7 @@ export class SessionLink implements Link {
     }
     const refuse: LinkEvents['rejected'] = (id, fault) => {
       const sent = id === undefined ? undefined : this.#sent.get(id)
-      // The session is lost, and the request sent again in another one.
+      // The session is lost, and the request will be repeated in a new one.
       if (fault.isUnexecuted && sent) {
         sent.again = true
         return
@@ -214,7 +214,7 @@ export class SessionLink implements Link {
     return { response: { kind: 'response', id, raw }, text: stringify(raw) }
   }
 
-  /** Opens a lost session again, once for all who want it. */
+  /** Reopens a lost session, once for all concurrent requests. */
   #again(initialize: Request): Promise<Fault | undefined> {
     this.#reopening ??= this.#reopen(initialize).finally(() => {
       this.#reopening = undefined
@@ -226,7 +226,7 @@ export class SessionLink implements Link {
     const answer = await this.#open(initialize)
     if (answer instanceof Fault) return answer
     const { result } = answer.response.raw
-    // What the client knows of the protocol holds for the whole session.
+    // The revision cannot change within a session.
     if (!isObject(result) || result.protocolVersion !== this.#revision) {
       this.#client?.close()
       this.#client = undefined
@@ -240,14 +240,14 @@ export class SessionLink implements Link {
       .restore()
       .map(({ method, params }) => client?.request(method, params).answer)
     if (this.#stream?.opened())
-      // What is missed after that is announced by the channel.
+      // Changes missed later are announced by the channel.
       Promise.all([client?.listening, ...restored])
         .then(() => announce(announcedLists(result.capabilities), this.#events.message))
         .catch(unexpected('initialize'))
     return undefined
   }
 
-  /** Sends requests a second time, in another session; not a third time. */
+  /** Repeats requests in a new session, once. */
   async #repeat(again: ReadonlyMap<RequestId, string>): Promise<void> {
     const fault = await this.#again(this.#initialize as Request)
     for (const [id, text] of again) {
@@ -256,11 +256,11 @@ export class SessionLink implements Link {
     }
   }
 
-  /** Opens a lost session again although its client asks for nothing: it may wait for what the server says. */
+  /** Reopens a lost session without a request, as the client may wait for server-initiated messages. */
   async #regain(why: Fault): Promise<void> {
     let fault: Fault | undefined = why
     while (fault && (await this.#stream?.lost(fault.message))) {
-      // A request of the client has opened it.
+      // A client request has already reopened it.
       if ((this.#client && !this.#reopening) || !this.#initialize) return
       fault = await this.#again(this.#initialize)
       if (fault && fault === this.#refusal) return this.#events.refused()
@@ -272,7 +272,7 @@ export class SessionLink implements Link {
   }
 }
 
-/** A notification of the gateway's own, whose text goes beside it. */
+/** A notification of the gateway; its text is passed separately. */
 export function noted(method: string): Message {
   return { kind: 'notification', method, params: {}, raw: messageOf(method) }
 }
@@ -283,7 +283,7 @@ export function pass(link: Link | undefined, message: Message, text: string): vo
   if (outcome instanceof Promise) outcome.catch(unexpected('a notification'))
 }
 
-/** The fault of a server that answered a handshake with an error. */
+/** The fault of a server that refused a handshake. */
 export function handshakeRefused(name: string, { error }: JsonObject): Fault {
   const said = isObject(error) && typeof error.message === 'string' ? error.message.slice(0, 300) : ''
   return new Fault('unreachable', `The server ${name} refused the handshake${said && `: ${said}`}`)

@@ -20,23 +20,23 @@ import { type Channel, type ChannelEvents, FAILED, idAmong } from '../transport/
 export type ServerRequest = Extract<Message, { kind: 'request' }>
 export type Notification = Extract<Message, { kind: 'notification' }>
 
-/** Hears everything but what concerns the gateway's own requests, which have been answered when the connection closes. */
+/** Events other than those of the gateway's own requests, which are settled before `closed`. */
 export type RpcEvents = ChannelEvents
 
 export interface RequestOptions {
-  /** Takes progress, and whatever else the owner of the connection attributes to the request. */
+  /** Receives progress, and other messages attributed to the request. */
   onMessage?(raw: JsonObject): void
-  /** Whether the client is asked something: it is not the server that is silent then. */
+  /** Whether the client is being asked something: the server's silence is then no timeout. */
   isAsking?(): boolean
-  /** Cancels the request; the server is notified. */
+  /** Cancels the request and notifies the server. */
   signal?: CancelSignal
-  /** Milliseconds without progress after which the request times out; default: the server's `limits.timeout`. */
+  /** Milliseconds without progress after which the request times out. Default: the server's `limits.timeout`. */
   timeout?: number
-  /** What it belongs to, where traces are recorded. */
+  /** Parent span, if traces are recorded. */
   span?: Span | undefined
 }
 
-/** A request of the gateway's own that has no response yet. */
+/** One of the gateway's own requests without a response yet. */
 export interface PendingRequest {
   readonly onMessage: RequestOptions['onMessage'] | undefined
   readonly isAsking: RequestOptions['isAsking'] | undefined
@@ -44,27 +44,27 @@ export interface PendingRequest {
   readonly id: RequestId
   readonly method: string
   readonly operation: Operation
-  /** The progress token of whoever asked for the request. */
+  /** The caller's progress token. */
   readonly token: Json | undefined
   timer: NodeJS.Timeout | undefined
   resolve(answer: JsonObject | Fault): void
   /** Cancels it when `signal` is aborted. */
   readonly onAbort: (() => void) | undefined
-  /** How many messages of the server there were before it. */
+  /** Number of server messages received before it. */
   readonly heard: number
 }
 
 export interface SentRequest {
-  /** The response, whose id is the gateway's own, or why there is none. */
+  /** The response, with the gateway's own id, or a fault. */
   answer: Promise<JsonObject | Fault>
-  /** Cancels the request; the server is notified. */
+  /** Cancels the request and notifies the server. */
   cancel(reason: string): void
 }
 
-/** For a connection that nobody uses yet. */
+/** Events of a connection that is not used yet. */
 export const NOBODY: RpcEvents = { message() {}, rejected() {}, closed() {} }
 
-/** The fault of a request to which a server said nothing for so many milliseconds. */
+/** The fault of a request after `ms` milliseconds without a message. */
 export function timedOut(server: string, ms: number, what = 'call'): Fault {
   return new Fault(
     'timeout',
@@ -73,24 +73,24 @@ export function timedOut(server: string, ms: number, what = 'call'): Fault {
 }
 
 /**
- * JSON-RPC over one connection to a server. Requests of the gateway's own get ids, progress tokens, a deadline and
- * cancellation here and nowhere else; messages of a client with a session pass with ids of its own (`forward`).
+ * JSON-RPC over one connection to a server. The gateway's own requests get ids, progress tokens, deadlines and
+ * cancellation here; client messages with their own ids are sent by `forward`.
  */
 export class RpcClient {
-  /** Who uses the connection: it changes hands after a probe. */
+  /** The current user of the connection, which changes after a probe. */
   events: RpcEvents = NOBODY
-  /** The handshake that a probe had to make: for whom, and the server's result. */
+  /** The handshake made by a probe: for which client data, and the server's result. */
   handshake?: { by: string; result: JsonObject }
   /** Whether the server has ever answered. */
   answered = false
   readonly #server: string
   readonly #timeout: number
   readonly #pending = new InFlight<RequestId, PendingRequest>()
-  /** Of the next request, as the official SDKs count them. */
+  /** Next id, counted as in the official SDKs. */
   #nextId = 0
-  /** Whether requests of a client go over it, with ids of the client's own. */
+  /** Whether client requests with their own ids are sent too. */
   #isShared = false
-  /** Messages of the server. */
+  /** Number of messages received. */
   #heard = 0
   #isChecking = false
   readonly #channel: Channel
@@ -99,7 +99,7 @@ export class RpcClient {
 
   /**
    * @param timeout milliseconds of silence after which a request times out
-   * @param onEnd runs once, when the connection was closed or lost
+   * @param onEnd called once, when the connection was closed or lost
    */
   constructor(
     server: string,
@@ -118,7 +118,7 @@ export class RpcClient {
     })
   }
 
-  /** Resolves when what the server says on its own arrives, it has no stream for it, or has not opened one in time. */
+  /** Resolves when server-initiated messages can arrive, will not arrive, or opening the stream takes too long. */
   get listening(): Promise<void> | undefined {
     return this.#channel.listening
   }
@@ -127,12 +127,12 @@ export class RpcClient {
     return this.#ended !== undefined
   }
 
-  /** Requests of the gateway's own without a response. */
+  /** Number of the gateway's own requests without a response. */
   get size(): number {
     return this.#pending.size
   }
 
-  /** Sends a request of the gateway's own. */
+  /** Sends one of the gateway's own requests. */
   request(method: string, params: JsonObject, options: RequestOptions = {}): SentRequest {
     const meta = metaOf(params)
     const { progressToken: token } = meta
@@ -146,7 +146,7 @@ export class RpcClient {
     return sent
   }
 
-  /** Waits for a response. Apart from `request`, so that the parameters, which may be large, are not kept until then. */
+  /** Registers a request. Separate from `request`, so that large parameters are not retained. */
   #expect(
     id: RequestId,
     method: string,
@@ -165,7 +165,6 @@ export class RpcClient {
     const answer = new Promise<JsonObject | Fault>((resolve) => {
       const timer = timeout === Infinity ? undefined : setTimeout(() => this.#expire(id, timeout), timeout)
       const onAbort = signal && (() => cancel('The client went away'))
-      // All of one shape: copies of options take V8 several microseconds a call.
       this.#pending.set(id, {
         id,
         method,
@@ -184,7 +183,7 @@ export class RpcClient {
     return { sent: { answer, cancel }, operation }
   }
 
-  /** Sends a message of a client as it is; its answer comes as an event. */
+  /** Sends a message of a client unchanged; its answer comes as an event. */
   forward(text: string): Fault | undefined {
     this.#isShared = true
     return this.#send(text)
@@ -195,8 +194,8 @@ export class RpcClient {
   }
 
   /**
-   * A request was left unanswered: a server that does not answer a ping either is lost, so that whatever froze it does not
-   * keep all later calls waiting.
+   * Pings after an unanswered request: a server that does not answer is lost, so that later calls do not wait for a
+   * frozen one.
    */
   check(): void {
     if (this.#isChecking || this.#ended) return
@@ -225,13 +224,13 @@ export class RpcClient {
     return found === undefined ? undefined : this.#pending.get(found)
   }
 
-  /** The request that a message without a reference to one belongs to: the only one that can have such messages. */
+  /** The request that an unattributed message belongs to: the only possible one. */
   only(can: (request: PendingRequest) => boolean): PendingRequest | undefined {
     const found = this.#pending.values().filter((request) => request.onMessage && can(request))
     return found.length === 1 ? found[0] : undefined
   }
 
-  /** Ends a request in the server's place. */
+  /** Settles a request in the server's place. */
   settle({ id }: PendingRequest, fault: Fault): void {
     this.#settle(id, fault)
   }
@@ -241,7 +240,7 @@ export class RpcClient {
     this.#end(fault)
   }
 
-  /** Ends the connection because of a fault of the gateway's own. */
+  /** Ends the connection because of a bug of the gateway. */
   fail(error: unknown): void {
     const fault = new Fault('internal', `${FAILED} in the session with the server ${this.#server}`)
     unexpected(`a connection to the server ${this.#server}`, () => this.#abandon(fault))(error)
@@ -277,7 +276,7 @@ export class RpcClient {
     if (this.#ended) return
     this.#heard++
     if (id !== undefined && this.#settle(id, fault)) return
-    // Without an id it may be the answer to any request.
+    // Without an id, it may answer any request.
     if (id === undefined) for (const request of this.#pending.values()) this.#settle(request.id, fault)
     this.events.rejected(id, fault)
   }
@@ -312,7 +311,7 @@ export class RpcClient {
     if (this.#pending.get(requestId)?.heard === this.#heard) this.check()
   }
 
-  /** The end of every request of the gateway's own; false: there is none with this id. */
+  /** Settles one of the gateway's own requests; false if the id is unknown. */
   #settle(id: RequestId, answer: JsonObject | Fault): boolean {
     const request = this.#pending.get(id)
     if (!request) return false
@@ -334,7 +333,7 @@ export class RpcClient {
     for (const { id } of this.#pending.values()) this.#settle(id, fault)
   }
 
-  /** Runs a handler of what comes from outside; what it throws ends the connection, and nothing else. */
+  /** Runs an event handler; an exception ends only this connection. */
   #guarded(handler: () => void): void {
     try {
       handler()

@@ -25,53 +25,53 @@ import { tooLargeText } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
 /**
- * A connection to a session-based server that carries JSON-RPC messages both ways. One channel is one session
- * of the server. It is never used again after it has closed.
+ * A connection to a session-based server for JSON-RPC messages in both directions. One channel is one session of the
+ * server; a closed channel is never reused.
  */
 export interface Channel {
-  /** Sends one message. A fault says why it could not be taken; the channel may live on. */
+  /** Sends one message. A fault says why it was refused; the channel may remain usable. */
   send(text: string): Fault | undefined
-  /** Ends the session and what carries it. */
+  /** Ends the session and its transport. */
   close(): void
-  /** Resolves when nothing of it is left. */
+  /** Resolves when all resources are released. */
   readonly ended: Promise<void>
   /**
-   * Resolves when what the server says on its own arrives, it has no stream for it, or has not opened one in time; absent: it
-   * arrives from the beginning.
+   * Resolves when server-initiated messages can arrive, will not arrive, or opening the stream takes too long; absent:
+   * they arrive from the beginning.
    */
   readonly listening?: Promise<void>
-  /** Of the child, where there is one. */
+  /** Process id of the child, if any. */
   readonly pid?: number | undefined
 }
 
 export interface ChannelEvents {
   /** A message of the server, and its text on one line. */
   message(message: Message, text: string): void
-  /** A message came that is not accepted; the request that it answers when that could be found. */
+  /** An invalid message arrived; `id` is the request that it answers, if known. */
   rejected(id: RequestId | undefined, fault: Fault): void
-  /** The event stream was lost, and cannot be opened again at once. */
+  /** The event stream was lost, and cannot be reopened at once. */
   silent?(): void
-  /** The channel closed without being asked to. */
+  /** The channel closed by itself. */
   closed(fault: Fault): void
 }
 
-/** What a caller hears of a fault of the gateway's own. */
+/** Message to callers for a bug of the gateway. */
 export const FAILED = 'Internal error'
 
-/** Why a message is rejected that is larger than `maxResponseSize`. */
+/** The fault of a message larger than `maxResponseSize`. */
 export function tooLarge(server: string, limit: number): Fault {
   return new Fault('invalid', tooLargeText(`the server ${server}`, limit))
 }
 
-/** Messages on their way to a server, which takes them one after the other: bounded in bytes. */
+/** Messages queued for a server, limited in bytes. */
 export class Outgoing {
   readonly #hold = memory.queue()
   #closed = false
 
-  /** @param server for the fault */
+  /** @param server name for the fault */
   constructor(private readonly server: string) {}
 
-  /** Takes a message, which counts until `sent`; a fault when there is no room for it. */
+  /** Reserves memory for a message until `sent`; returns a fault if there is none. */
   add(text: string): Fault | undefined {
     if (!this.#closed && this.#hold.add(text.length)) return undefined
     return new Fault('busy', `The server ${this.server} does not read what is sent to it; try again later`)
@@ -81,32 +81,32 @@ export class Outgoing {
     if (!this.#closed) this.#hold.free(text.length)
   }
 
-  /** Nothing is sent any more. */
+  /** Releases everything. */
   close(): void {
     this.#closed = true
     this.#hold.free()
   }
 }
 
-/** One message of a server with its text on one line, or what is wrong with one that cannot be taken. */
+/** One message of a server with its text on one line, or the fault of an invalid one. */
 export type Taken = { message: Message; text: string } | Rejected
 
 export interface Rejected {
-  /** The requests that it answers; undefined for one that could not be found. */
+  /** The requests that it answers; undefined for one that could not be determined. */
   answers: readonly (RequestId | undefined)[]
   fault: Fault
 }
 
-/** What other texts do not begin with, so that those need not be parsed. */
+/** Texts with another beginning cannot be messages, and are not parsed. */
 const BEGINNING = /^\s*[{[]/
-/** Where a message may begin behind a text that has no line end. */
+/** Where a message may begin after other output without a line end. */
 const WITHIN = /\{\s*"(?:jsonrpc|id|method|params|result|error)"\s*:/g
-/** Places at which that is tried. */
+/** Maximum positions tried. */
 const MAX_TRIES = 8
 
 /**
- * Reads a text of a server as messages, a line, a body or an event: the one reader for all transports. Nothing when it is
- * not JSON. It takes what the official SDKs take, and a little more.
+ * Reads a line, body or event of a server as messages, for all transports; empty if it is not JSON. Accepts what the
+ * official SDKs accept, and a little more.
  */
 export function readTexts(given: string): Taken[] {
   const text = given.replace(/^\ufeff+/, '')
@@ -124,7 +124,7 @@ export function readTexts(given: string): Taken[] {
   return value.map((item) => read(item))
 }
 
-/** The messages behind a text that a program has printed before them on the same line; nothing when there are none. */
+/** Messages that follow other program output on the same line. */
 export function readBehind(line: string): Taken[] {
   let tries = 0
   for (const { index } of line.matchAll(WITHIN)) {
@@ -136,8 +136,8 @@ export function readBehind(line: string): Taken[] {
 }
 
 /**
- * The id among those under way that an id of a server names: it may write a number as text, as the official SDKs take it.
- * @param has whether a request of this id is under way
+ * The running request that a server's id refers to; numbers may be written as text, as in the official SDKs.
+ * @param has whether a request with this id is running
  */
 export function idAmong(id: RequestId | null, has: (id: RequestId) => boolean): RequestId | undefined {
   if (id === null) return undefined
@@ -153,9 +153,9 @@ export function withId(message: Response, id: RequestId): { message: Response; t
 }
 
 /**
- * A message of a server. A response has no other members (JSON-RPC 2.0, 5), so that none can pass for one of the gateway's
- * own.
- * @param text as it came; absent: it is written anew
+ * Reads a message of a server. A response keeps only its standard members (JSON-RPC 2.0, 5), so that it cannot imitate
+ * internal ones.
+ * @param text as received; absent: it is serialized
  */
 function read(value: Json, text?: string): Taken {
   const meant = withoutNothing(isObject(value) ? withoutNulls(value) : value)
@@ -168,7 +168,7 @@ function read(value: Json, text?: string): Taken {
   return { message: { ...message, raw }, text: shown }
 }
 
-/** Without members that are null where that can only mean that they are absent; the same where there are none. */
+/** A message without null members that can only mean absence; the same object if it has none. */
 function withoutNulls(message: JsonObject): JsonObject {
   const { error, result, method, id } = message
   const absent = [
@@ -182,15 +182,15 @@ function withoutNulls(message: JsonObject): JsonObject {
 
 function rejected(text: string, fault: string): [Rejected] {
   const heads = headsOf(text)
-  // A request or a notification of the server answers nothing, so it concerns no caller.
+  // Requests and notifications of the server answer nothing, so they concern no caller.
   const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
   return [{ answers, fault: notAccepted(fault) }]
 }
 
-/** Characters of a rejected message that are logged. */
+/** Maximum characters of a rejected message in the log. */
 const MAX_LOGGED = 200
 
-/** Hands messages on, each text on one line; what was rejected and concerns no call goes to the log alone. */
+/** Delivers messages, each on one line; rejected ones that concern no call are only logged. */
 export function deliver(
   taken: readonly Taken[],
   events: Pick<ChannelEvents, 'message' | 'rejected'>,
@@ -218,7 +218,7 @@ function notAccepted(reason: string): Fault {
   return new Fault('invalid', `The server sent a message that is not accepted: ${reason}`)
 }
 
-/** What can be known of a JSON-RPC message that is not parsed. */
+/** The known parts of an unparsed JSON-RPC message. */
 export interface Head {
   /** The last of its ids. */
   id: RequestId | undefined
@@ -226,15 +226,15 @@ export interface Head {
   method: boolean
 }
 
-/** Messages that are looked for at the most. */
+/** Maximum number of messages searched for. */
 const MAX_HEADS = 100
-/** Characters of an id, escapes included. */
+/** Maximum characters of an id, including escapes. */
 const MAX_ID = 2_000
 
-/** The heads of the messages in a text that exceeds the limits of JSON: one pass, of any depth. */
+/** Finds the heads of messages in a text that exceeds the JSON limits, in one pass at any depth. */
 export function headsOf(text: string): Head[] {
   const heads: Head[] = []
-  /** Depth of the objects that are messages: 2 in a batch. */
+  /** Depth of message objects: 1, or 2 in a batch. */
   let base = 0
   let depth = 0
   let key = ''

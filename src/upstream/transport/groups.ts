@@ -4,23 +4,23 @@ import type { Writable } from 'node:stream'
 /** Milliseconds that a group has to end after SIGTERM. */
 export const TERM_GRACE = 1_500
 
-/** Process groups that must not outlive this process, whatever ends it. */
+/** Process groups that must not outlive this process. */
 const groups = new Set<number>()
 let watching = false
 let told: (change: GroupChange) => void = () => {}
 
-/** A process group of a child that has begun, or ended. */
+/** The start or end of a child's process group. */
 export interface GroupChange {
   group: number
   ended: boolean
 }
 
-/** Tells of all of them from now on, for whoever ends those that this process leaves behind when it is killed. */
+/** Reports all groups from now on to a parent, which ends them if this process is killed. */
 export function followGroups(listener: (change: GroupChange) => void): void {
   told = listener
 }
 
-/** A child has begun, in a group of its own. */
+/** Registers the process group of a new child. */
 export function groupBegun(group: number): void {
   watch(group)
   told({ group, ended: false })
@@ -31,7 +31,7 @@ export function groupEnded(group: number): void {
   told({ group, ended: true })
 }
 
-/** Ends groups that a process that was killed has left behind: their input is closed, so they are asked, then killed. */
+/** Ends groups left by a killed process, first with SIGTERM, then with SIGKILL. */
 export function endGroups(left: Iterable<number>): void {
   for (const group of left) {
     watch(group)
@@ -74,10 +74,10 @@ function forget(group: number): void {
 
 type Guard = ChildProcessByStdio<Writable, null, null>
 
-/** Ends the groups once its input is closed, so also where this process could do nothing any more. */
+/** Shell process that ends the groups when its input closes, even if this process is killed. */
 let guard: Guard | undefined
 
-/** The `kill` of dash knows no `--`, and takes no negative number behind `-s`. */
+/** The `kill` of dash supports neither `--` nor a negative number after `-s`. */
 const GUARD = `
 trap '' HUP INT TERM
 all=
@@ -93,7 +93,7 @@ sleep ${Math.ceil(TERM_GRACE / 1000)}
 for one in $all; do kill -KILL "-$one"; done
 `
 
-/** Where there is no shell there is no guard. */
+/** Without a shell there is no guard. */
 function startGuard(): void {
   if (process.platform === 'win32') return
   try {
@@ -102,11 +102,11 @@ function startGuard(): void {
       env: { ...(PATH !== undefined && { PATH }) },
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
-      // What is sent to the group of this process must not end it.
+      // Its own group, so that signals to this process's group do not end it.
       detached: true,
     })
     started.on('error', () => {})
-    // Where files are short, Node makes no pipes.
+    // Without free file descriptors, Node creates no pipes.
     if (!started.stdin) return
     started.once('exit', () => {
       if (guard === started) guard = undefined
@@ -118,6 +118,6 @@ function startGuard(): void {
     for (const group of groups) input.write(`+ ${group}\n`)
     guard = started
   } catch {
-    // The system has no room for a process more.
+    // The system cannot start another process.
   }
 }

@@ -44,23 +44,26 @@ import {
 import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
 import { isForgotten, isUnexecuted, logForgotten, refusalOf } from './lost-session.ts'
 
-/** Milliseconds to wait for a server to open its event stream or refuse it; a few servers send the headers with the first event. */
+/**
+ * Milliseconds to wait for a server to open or refuse its event stream; some send the headers with the first event
+ * only.
+ */
 const OPENING = 500
-/** Statuses of servers that do not know a session, although only 404 is right. */
+/** Statuses with which servers report an unknown session, although only 404 is correct. */
 const FORGOTTEN = new Set([400, 404, 405, 410])
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
 export interface HttpChannelOptions {
   http: Http
-  /** Bytes of one message of the server. */
+  /** Maximum bytes of one message. */
   maxMessage: number
   limits: Upstream['limits']
   log: Logger
-  /** Takes the server's secrets out of what it says. */
+  /** Masks the server's secrets in its messages. */
   mask: Mask
-  /** When a request may be sent again. */
+  /** Whether a request may be repeated. */
   repeat: (request: Pick<Request, 'method' | 'params'>) => Repeat | undefined
-  /** Hears of event streams that are lost. */
+  /** Notified of lost event streams. */
   streams: StreamWatch
 }
 
@@ -95,7 +98,7 @@ abstract class HttpChannel implements Channel {
     this.leave()
   }
 
-  /** Closes without having been asked to. */
+  /** Closes because of a fault. */
   protected fail(fault: Fault): void {
     if (this.closing) return
     this.close()
@@ -103,30 +106,30 @@ abstract class HttpChannel implements Channel {
   }
 
   protected abstract take(text: string): Fault | undefined
-  /** Ends what is left of the session. */
+  /** Releases the rest of the session. */
   protected abstract leave(): void
 }
 
-/** A session with a streamable HTTP server of a session-based revision, as one channel of messages. */
+/** A session with a streamable HTTP server of a session-based revision, as one message channel. */
 export class StreamableChannel extends HttpChannel {
   readonly ended: Promise<void>
   /** Requests without an answer. */
   readonly #awaited = new Set<RequestId>()
-  /** Errors that have come, until it is known what they mean. */
+  /** Errors received but not yet classified. */
   readonly #errors = new Map<RequestId, Answered>()
   readonly #work = new InFlight<Promise<void>, true>()
   /**
-   * Requests wait for the notifications and responses before them, as those must have arrived, and for the event stream:
-   * what a server says on its own before it is open is lost.
+   * Requests wait for earlier notifications and responses, which must arrive first, and for the event stream, because
+   * messages before it opens are lost.
    */
   #noted: Promise<void> = Promise.resolve()
   #sessionId: string | undefined
-  /** The request that has opened the session. */
+  /** The request that opened the session. */
   #handshake = ''
   #revision: string | undefined
   readonly listening: Promise<void>
   #isListening = false
-  /** Whether requests did not wait for the event stream to open: what the server said meanwhile was lost. */
+  /** Whether requests did not wait for the event stream, so that messages may have been missed. */
   #wentAhead = false
   #onListening: () => void = () => {}
   /** Kinds of lists whose changes the server announces. */
@@ -176,7 +179,7 @@ export class StreamableChannel extends HttpChannel {
     Promise.all(this.#work.keys()).then(this.#finish, this.#finish)
   }
 
-  /** Work that the end of the session waits for; a fault of the gateway's own ends the session. */
+  /** Registers work that the end of the session waits for; a bug ends the session. */
   #track(promise: Promise<void>): void {
     const fall = () => this.fail(new Fault('internal', FAILED))
     const tracked = promise
@@ -223,7 +226,7 @@ export class StreamableChannel extends HttpChannel {
     this.#fail(id, refused ?? unanswered(this.name, answer.status, error))
   }
 
-  /** Whether the server takes a new session: else it is down, and may know this one again once it is up. */
+  /** Whether the server accepts a new session; otherwise it is down, and may remember this one when it is up again. */
   async #isCured(): Promise<boolean> {
     const { http } = this.options
     const request = { method: 'POST', headers: ACCEPT, body: this.#handshake, signal: this.abort } as const
@@ -242,7 +245,7 @@ export class StreamableChannel extends HttpChannel {
     return { name, definition, limits, log: options.log }
   }
 
-  /** Sends what is not answered. */
+  /** Sends a request without a JSON-RPC answer. */
   async #note(method: 'POST' | 'DELETE', body?: string, own = this.#headers()): Promise<void> {
     const headers = { ...(body !== undefined && ACCEPT), ...own }
     const request = { method, headers, ...(body !== undefined && { body }) }
@@ -250,17 +253,17 @@ export class StreamableChannel extends HttpChannel {
     if (!(answer instanceof Fault)) discard(answer)
   }
 
-  /** @param refused a request that may be sent in another session, and what the server has said against it */
+  /** @param refused a request that may be repeated in another session, and the server's error text */
   #forgotten(why: string, refused?: { id: RequestId; words: string }): void {
     if (this.closing) return
     this.#sessionId = undefined
     logForgotten(this.#upstream, why)
-    // In another session the server may say the same, so its own words are kept.
+    // The error may repeat in another session, so the server's own text is kept.
     if (refused) this.#fail(refused.id, new Fault('lost', refused.words, { status: 404, isUnexecuted: true }))
     this.fail(new Fault('lost', `The server ${this.name} has forgotten the session`, { status: 404 }))
   }
 
-  /** Keeps the stream for messages that answer no request open; servers may have none. */
+  /** Keeps the stream for server-initiated messages open, if the server has one. */
   async #listen(): Promise<void> {
     const { http, streams } = this.options
     const stream = new LastingStream(streams, this.abort)
@@ -291,7 +294,7 @@ export class StreamableChannel extends HttpChannel {
       } else {
         discard(answer)
         if (!stream.known) return
-        // Servers answer so for a session that they do not know; another one is opened then.
+        // Servers report an unknown session in this way; a new session is then opened.
         if (FORGOTTEN.has(answer.status)) return this.#forgotten(String(answer.status))
         reason = `The server ${this.name} answered ${answer.status} where an event stream was expected`
       }
@@ -300,7 +303,10 @@ export class StreamableChannel extends HttpChannel {
     } while (await stream.lost(reason, position.retry))
   }
 
-  /** Bounds how long requests wait for the event stream. @returns hears of the first attempt, and whether the server answered */
+  /**
+   * Limits how long requests wait for the event stream. @returns called after the first attempt, with whether the
+   * server answered
+   */
   #waitForStream(): (isAnswer: boolean) => void {
     const { streams } = this.options
     const since = performance.now()
@@ -333,8 +339,8 @@ export class StreamableChannel extends HttpChannel {
   }
 
   /**
-   * @param own the request in whose answer it came
-   * @param isStream whether that is a stream
+   * @param own the request whose answer contained it
+   * @param isStream whether the answer is a stream
    */
   #take(data: string, own: RequestId | undefined, isStream: boolean): void {
     if (this.closing) return
@@ -351,7 +357,7 @@ export class StreamableChannel extends HttpChannel {
           answered.message.id === own &&
           isObject(answered.message.raw.error)
         ) {
-          // It may be the session that is refused.
+          // The error may concern the session, not the request.
           this.#errors.set(own, answered)
           return
         }
@@ -373,7 +379,7 @@ export class StreamableChannel extends HttpChannel {
     this.#lists = announcedLists(result.capabilities)
   }
 
-  /** Ends a request in the server's place. */
+  /** Fails a request in the server's place. */
   #fail(id: RequestId, fault: Fault): void {
     if (!this.closing && this.#awaited.delete(id)) this.events.rejected(id, fault)
   }
@@ -387,13 +393,13 @@ function jsonOf(text: string): Json | undefined {
   }
 }
 
-/** HTTP with SSE, the transport of 2024-11-05: a stream names the address that messages are sent to. */
+/** HTTP with SSE, the transport of 2024-11-05: the stream names the address for messages. */
 export class SseChannel extends HttpChannel {
   readonly ended: Promise<void>
   #endpoint: Resolved | undefined
-  /** Messages until the address is known. */
+  /** Messages queued until the address is known. */
   #early: string[] | undefined = []
-  /** Messages go out one after the other, so that the server gets them in order. */
+  /** Messages are sent one after another, to keep their order. */
   #last: Promise<void> = Promise.resolve()
 
   constructor(...given: ConstructorParameters<typeof HttpChannel>) {
@@ -426,7 +432,7 @@ export class SseChannel extends HttpChannel {
     })
   }
 
-  /** A message was refused: the session is lost where a ping is refused, too. */
+  /** Handles a refused message: the session is lost if a ping is refused too. */
   async #refused(body: string, status: number): Promise<void> {
     const { http, log } = this.options
     const { name } = this
@@ -482,7 +488,7 @@ export class SseChannel extends HttpChannel {
     const { origin, path } = this.resolved
     const base = `${origin}${path}`
     const url = URL.canParse(data, base) ? new URL(data, base) : undefined
-    // Credentials must not follow an address to another host (2024-11-05, HTTP with SSE).
+    // Credentials must not be sent to another host (2024-11-05, HTTP with SSE).
     if (url?.origin !== origin) {
       this.fail(new Fault('invalid', `The server ${this.name} named an address at another origin`))
       return

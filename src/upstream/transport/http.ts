@@ -32,33 +32,33 @@ import type { Upstream } from '../upstream.ts'
 import { idAmong, readTexts, tooLarge, withId } from './channel.ts'
 
 export interface HttpOptions {
-  /** Of the server. */
+  /** Name of the server. */
   name: string
   /** Milliseconds. */
   connectTimeout: number
-  /** Milliseconds until an answer begins, and of silence in one that is no event stream. */
+  /** Milliseconds until an answer begins, and of silence in one that is not an event stream. */
   timeout: number
-  /** What takes the server's secrets out of an answer. @param sent what a credential of the request has sent */
+  /** Masks the server's secrets in an answer. @param sent values sent by the request's credential */
   masks?: (sent: readonly string[]) => AnswerMasks | undefined
-  /** Sent with each request that has no such header. */
+  /** Default headers of each request. */
   headers?: Readonly<Record<string, string>>
   connection?: Connection | undefined
-  /** What judges connections. Absent: every address is good. */
+  /** Checks outbound connections; absent: every address is allowed. */
   guards?: Guards | undefined
-  /** Judges requests that carry messages. Absent: all are sent. */
+  /** Retries and circuit breaker for messages; absent: none. */
   resilience?: Resilience | undefined
-  /** How often a message that may be repeated is sent at most, the first time included. Default 1. */
+  /** Maximum attempts for a repeatable message, including the first. Default 1. */
   attempts?: number | undefined
 }
 
 export interface AnswerMasks {
-  /** Makes one for each answer. */
+  /** Creates a mask for one answer. */
   stream: () => StreamMask
-  /** For the values of headers. */
+  /** For header values. */
   text: Mask
 }
 
-/** When a message may be sent again: whatever became of it, or only if not a byte of it was sent. */
+/** When a message may be repeated: always, or only if no byte of it was sent. */
 export type Repeat = 'always' | 'unsent'
 
 export interface HttpRequest {
@@ -66,17 +66,17 @@ export interface HttpRequest {
   headers: Record<string, string>
   body?: string
   signal?: CancelSignal
-  /** Whether the message may be sent again. Absent: it may not. */
+  /** Absent: never repeated. */
   repeat?: Repeat | undefined
-  /** Holds a short answer, which comes in one piece; absent: until it is there. */
+  /** Reservation for a short answer that arrives at once; absent: only while receiving. */
   hold?: Hold
 }
 
 export type HttpAnswer = StreamedAnswer
 
-/** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
+/** Origins may depend on templates, so their number is limited; the least recently used is closed. */
 const MAX_ORIGINS = 64
-/** Redirects of one request that are followed. */
+/** Maximum redirects followed for one request. */
 const MAX_REDIRECTS = 3
 /** Milliseconds that servers have to answer the end of their sessions. */
 const FAREWELL = 1_000
@@ -85,13 +85,13 @@ const FAREWELL = 1_000
 export class Http {
   readonly #client: HttpClient
   readonly #options: HttpOptions
-  /** Sessions that are being ended. */
+  /** Running requests that end sessions. */
   readonly #leaving = new Set<Promise<unknown>>()
 
   constructor(options: HttpOptions) {
     const { connectTimeout, timeout } = options
     this.#options = options
-    // Streams stay open for as long as sessions do, so that their number has no limit here.
+    // Streams stay open as long as sessions, so sockets are not limited here.
     this.#client = new HttpClient({
       connectTimeout,
       headersTimeout: timeout,
@@ -102,7 +102,7 @@ export class Http {
     })
   }
 
-  /** Sends one request: the way of every message to a server over HTTP. */
+  /** Sends one request; all HTTP messages to a server pass here. */
   send(to: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
     const { credential } = to
     const sent = credential ? this.#login(to, request, credential) : this.#once(to, request)
@@ -114,20 +114,20 @@ export class Http {
     return sent
   }
 
-  /** Sends one request, unless its origin is not called at the moment. */
+  /** Sends one request, unless the circuit breaker is open. */
   #once(to: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
     const { name, resilience, timeout } = this.#options
-    // Streams have pauses of their own, and the end of a session is not waited for.
+    // Streams have their own back-off, and the end of a session is not waited for.
     if (resilience && request.method === 'POST') return this.#resiliently(resilience, to, request)
     return this.#open(to, request, MAX_REDIRECTS, (fault) => faultOf(name, fault, timeout))
   }
 
-  /** Sends a request with the credential of the server, and once more with another one where it was refused for that. */
+  /** Sends a request with the server's credential, and repeats it with a renewed one if refused. */
   async #login(to: Resolved, request: HttpRequest, credential: Credential): Promise<HttpAnswer | Fault> {
     const header = await credential.header()
     if (header instanceof Fault) return header
     const answer = await this.#once(withHeader(to, header), request)
-    // With 401 nothing was done (RFC 9110, 15.5.2).
+    // A request refused with 401 was not executed (RFC 9110, 15.5.2).
     if (answer instanceof Fault || answer.status !== 401) return answer
     const other = await credential.renew(header)
     if (other === undefined) return answer
@@ -196,7 +196,7 @@ export class Http {
   }
 
   async close(): Promise<void> {
-    // Servers hear of the end of their sessions, unless they take long.
+    // Wait a limited time until servers are notified of the end of their sessions.
     const late = new Promise((resolve) => setTimeout(resolve, FAREWELL).unref())
     if (this.#leaving.size) await Promise.race([Promise.all(this.#leaving), late])
     await this.#client.close()
@@ -209,7 +209,7 @@ function withHeader(to: Resolved, { name, value }: SentHeader): Resolved {
   return { ...to, headers: { ...to.headers, [name]: value } }
 }
 
-/** All headers, of equal names the last: a loop, as spreading objects of many shapes takes 3 µs of each call. */
+/** All headers; the last one wins if names repeat. */
 function joined(...parts: (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
   const all: Record<string, string> = {}
   for (const part of parts) for (const name in part) all[name] = part[name] as string
@@ -217,8 +217,8 @@ function joined(...parts: (Readonly<Record<string, string>> | undefined)[]): Rec
 }
 
 /**
- * Where a redirect leads that keeps method and body (RFC 9110, 15.4.8 and 15.4.9), as long as that is the same origin:
- * what the request carries is for nobody else.
+ * The target of a redirect that keeps method and body (RFC 9110, 15.4.8 and 15.4.9), only within the same origin,
+ * because the request may carry secrets.
  */
 function redirectPath({ origin, path }: Resolved, { status, headers }: HttpAnswer): string | undefined {
   if (status !== 307 && status !== 308) return undefined
@@ -245,12 +245,12 @@ const KINDS: Partial<Record<NetFaultKind, FaultKind>> = {
 
 function faultOf(server: string, { kind, host, message }: NetFault, timeout: number): Fault {
   const text = kind === 'timeout' ? `No response from ${host} within ${timeout / 1000} s` : message
-  // That of a breaker names its server.
+  // Breaker messages already name the server.
   const named = kind === 'breaker' ? text : `The server ${server}: ${text}`
   return new Fault(KINDS[kind] ?? 'unreachable', named)
 }
 
-/** Reads a body of at most `limit` bytes; undefined when it is larger, or there is no room for it. @throws when it ends early */
+/** Reads a body of at most `limit` bytes; undefined if it is larger or there is no memory. @throws if it ends early */
 export async function readText({ whole, body }: HttpAnswer, limit: number): Promise<string | undefined> {
   if (whole) return whole.length > limit ? undefined : whole.toString('utf8')
   const chunks: Buffer[] = []
@@ -259,7 +259,7 @@ export async function readText({ whole, body }: HttpAnswer, limit: number): Prom
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length
-      // Leaving the loop ends the body.
+      // Leaving the loop destroys the body.
       if (size > limit || !hold.add(chunk.length)) return undefined
       chunks.push(chunk)
     }
@@ -269,15 +269,15 @@ export async function readText({ whole, body }: HttpAnswer, limit: number): Prom
   }
 }
 
-/** Throws a body away; a short one was read already, and its connection is used again. */
+/** Discards a body; a short one was already read, so its connection can be reused. */
 export function discard({ whole, body }: HttpAnswer): void {
   if (!whole) body.on('error', () => {}).destroy()
 }
 
-/** Milliseconds of one turn of the event loop for the pieces of one body. */
+/** Milliseconds of one tick that a body may use. */
 const SLICE = 10
 
-/** The pieces of a body. @throws when it ends early */
+/** The chunks of a body. @throws if it ends early */
 export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
   if (whole) {
     yield whole
@@ -288,7 +288,7 @@ export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buf
     const started = performance.now()
     yield piece
     spent += performance.now() - started
-    // Pieces that have come already would all be taken in one turn of the event loop.
+    // Yield, because buffered chunks would otherwise all be processed in one tick.
     if (spent < SLICE) continue
     await setImmediate()
     spent = 0
@@ -298,7 +298,6 @@ export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buf
 /** The media type of an answer, in lower case and without parameters. */
 export function mediaType({ headers }: HttpAnswer): string {
   const type = headers['content-type']
-  // The rest is for those who write it otherwise.
   if (type === 'application/json' || type === 'text/event-stream') return type
   return String(type ?? '')
     .split(';', 1)[0]!
@@ -307,11 +306,11 @@ export function mediaType({ headers }: HttpAnswer): string {
 }
 
 /**
- * Reads an answer of JSON, or of events, text by text.
+ * Reads a JSON or event stream answer, text by text.
  * @param limit bytes of one text
  * @param take may return true to stop
- * @param position of a stream of events, kept up to date
- * @returns what ended the answer early, if something did; an answer that is cut off just ends
+ * @param position in an event stream, kept up to date
+ * @returns the error that ended the answer early, if any; a cut-off answer just ends
  */
 export async function readAnswer(
   answer: HttpAnswer,
@@ -346,12 +345,12 @@ export async function readAnswer(
   return undefined
 }
 
-/** The statuses of answers without a body. */
+/** Statuses of answers without a body. */
 export const BODILESS = new Set([202, 204, 205, 304])
 
 type Named = Pick<Upstream, 'name' | 'definition'>
 
-/** Why a server's refusal of credentials concerns the caller, whose own they are; undefined when it does not. */
+/** The fault if a server refused the caller's own credentials; undefined otherwise. */
 export function refusedCaller(
   { status, headers }: HttpAnswer,
   { name, definition }: Named,
@@ -362,7 +361,7 @@ export function refusedCaller(
   return new Fault('credentials', `The server ${name} refused the credentials`, details)
 }
 
-/** Why an answer is not one of an MCP server; undefined when it is. */
+/** Why an answer is not one of an MCP server; undefined if it is. */
 export function refusal(
   answer: HttpAnswer,
   id: RequestId | null,
@@ -371,7 +370,7 @@ export function refusal(
   const { status, headers, whole } = answer
   const type = mediaType(answer)
   if (id !== null && status < 300) {
-    // A client would wait for an answer, or take none as success (2025-11-25, Sending Messages).
+    // A client would wait for an answer, or assume success (2025-11-25, Sending Messages).
     if (BODILESS.has(status) || whole?.length === 0 || headers['content-length'] === '0')
       return unanswered(name, status)
     if (type !== 'application/json' && type !== 'text/event-stream') {
@@ -393,15 +392,15 @@ export function refusal(
   return refused(`The server ${name} refused the call (${status})${words && `: ${words}`}`)
 }
 
-/** Whether an answer with 403 is JSON that is no message of MCP, such as that of a check of hosts. */
+/** Whether a 403 answer is JSON but not MCP, for example from a host check. */
 function isPlainRefusal({ status, whole }: HttpAnswer): boolean {
   return status === 403 && whole !== undefined && !whole.includes('"jsonrpc"')
 }
 
-/** Characters of a server's own words in a message. */
+/** Maximum characters of a server's error text in a message. */
 const MAX_WORDS = 300
 
-/** The words of a refusal that is not an answer of MCP; empty: there are none, or they are a page for browsers. */
+/** The text of a non-MCP refusal; empty if absent or an HTML page. */
 function wordsOf(answer: HttpAnswer): string {
   const text = mediaType(answer) === 'text/html' ? '' : (answer.whole?.toString() ?? '')
   return shorten(visible(text.replace(/\s+/g, ' ').trim()), MAX_WORDS)
@@ -409,9 +408,9 @@ function wordsOf(answer: HttpAnswer): string {
 
 /**
  * The response to a request, and its text.
- * @param onMessage takes the notifications before it
- * @param timeout milliseconds of silence after which there will be none
- * @param onRequest takes the requests before it
+ * @param onMessage receives notifications before it
+ * @param timeout milliseconds of silence after which it fails
+ * @param onRequest receives requests before it
  */
 export async function readResponse(
   answer: HttpAnswer,
@@ -436,7 +435,7 @@ interface ReadOptions {
   timeout?: number
 }
 
-/** The responses to the requests of a batch, or to one: those that there are, one at least. */
+/** The responses to one or several requests: those that arrived, at least one. */
 export async function readResponses(
   answer: HttpAnswer,
   ids: readonly RequestId[],
@@ -451,7 +450,7 @@ export async function readResponses(
     return refused
   }
   const responses: Answered[] = []
-  // An error of no request is that of all.
+  // An error without an id concerns all requests.
   let isWhole = false
   const faults: Fault[] = []
   const expire = () => {
@@ -459,13 +458,13 @@ export async function readResponses(
     answer.body.destroy()
   }
   const isStream = mediaType(answer) === 'text/event-stream'
-  // Of a body the connection measures the silence.
+  // For other bodies, the connection has its own timeout.
   const timer = timeout === Infinity || !isStream ? undefined : setTimeout(expire, timeout)
   const take = (data: string) => {
     timer?.refresh()
     for (const taken of readTexts(data)) {
       if ('fault' in taken) {
-        // A rejected message that answers nothing is lost alone.
+        // Rejected messages that answer nothing are ignored.
         if (taken.answers.length) faults.push(taken.fault)
         continue
       }
@@ -487,7 +486,7 @@ export async function readResponses(
 }
 
 /**
- * A response as the answer to one of these requests, under the id that the client knows; undefined: it answers none.
+ * A response as the answer to one of these requests, under the client's id; undefined: it answers none.
  * @param isStream whether it came in a stream, which carries messages of any kind
  */
 export function answerTo(
@@ -498,14 +497,14 @@ export function answerTo(
 ): Answered | undefined {
   const id = idAmong(message.id, (one) => ids.includes(one))
   if (id !== undefined) return id === message.id ? { message, text } : withId(message, id)
-  // A server names no request, or none of this, whose request it could not read or refused before it did.
+  // A server that could not read a request, or refused it early, answers without its id.
   const isRefusal = isObject(message.raw.error) && (message.id === null || !isStream)
   if (!isRefusal) return undefined
   if (ids.length === 1) return withId(message, ids[0] as RequestId)
   return { message: { ...message, id: null, raw: { ...message.raw, id: null } }, text }
 }
 
-/** The fault of an answer that holds no response. @param error what ended its body early */
+/** The fault of an answer without a response. @param error that ended its body early */
 export function unanswered(server: string, status: number, error?: unknown): Fault {
   if (error instanceof NetFault && error.kind === 'timeout') return new Fault('timeout', error.message)
   const shown = status === 200 ? '' : ` (${status})`

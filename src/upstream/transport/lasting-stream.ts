@@ -12,23 +12,23 @@ import {
 } from '../../mcp/index.ts'
 import { retryPause } from '../../net/index.ts'
 
-/** Milliseconds between attempts to open a stream again, at the most. */
+/** Maximum milliseconds between attempts to reopen a stream. */
 const LONGEST_PAUSE = 30_000
-/** Milliseconds after which a stream that ends has not failed: it is opened again at once. */
+/** Milliseconds after which a stream that ends counts as successful, and is reopened at once. */
 const STEADY = 5_000
 
-/** What becomes of an event stream, for the log and metrics. */
+/** A change of an event stream, for log and metrics. */
 export interface StreamChange {
   outcome: 'lost' | 'regained'
-  /** It is the first stream of the server that is lost, or the last one that is regained. */
+  /** Whether it is the first lost, or the last restored, stream of the server. */
   outage: boolean
   /** Why it was lost, as a sentence. */
   reason?: string
 }
 
-/** Counts the event streams of one server that are lost at the moment, so that an outage is logged once. */
+/** Counts the lost event streams of one server, so that an outage is logged once. */
 export class StreamWatch {
-  /** Whether the server sends the headers of a stream with its first event: nothing waits for them. */
+  /** Whether the server sends stream headers only with the first event, so that waiting is useless. */
   opensLate = false
   #lost = 0
 
@@ -42,24 +42,24 @@ export class StreamWatch {
     this.onChange({ outcome: 'regained', outage: --this.#lost === 0 })
   }
 
-  /** Nobody wants a stream that is lost any more. */
+  /** A lost stream is no longer needed. */
   dropped(): void {
     this.#lost--
   }
 }
 
 /**
- * A stream of what a server says on its own: a connection that ends is opened again, as load balancers, servers and
- * networks may end it at any time (2025-11-25, Listening for Messages from the Server).
+ * A stream of server-initiated messages, reopened when its connection ends, as load balancers, servers and networks may
+ * end it at any time (2025-11-25, Listening for Messages from the Server).
  */
 export class LastingStream {
-  /** Whether it was ever open: a server need not have it. */
+  /** Whether it was ever open; servers may lack it. */
   known = false
   #lost = false
   #failures = 0
   #openedAt = Number.NaN
 
-  /** @param signal is aborted when nobody wants the stream any more */
+  /** @param signal aborted when the stream is no longer needed */
   constructor(
     private readonly watch: StreamWatch,
     private readonly signal: CancelSignal,
@@ -67,7 +67,7 @@ export class LastingStream {
     signal.addEventListener('abort', () => this.drop())
   }
 
-  /** The stream is open. @returns whether it had been lost, so that messages may have been missed */
+  /** Called when the stream is open. @returns whether it had been lost, so that messages may have been missed */
   opened(): boolean {
     const again = this.#lost
     if (again) this.watch.regained()
@@ -78,9 +78,9 @@ export class LastingStream {
   }
 
   /**
-   * The stream has ended, or could not be opened. Resolves when it is to be opened again.
-   * @param least milliseconds until then, as the server asked for
-   * @returns false: nobody wants it any more
+   * Called when the stream ended or could not be opened; resolves when it should be reopened.
+   * @param least minimum milliseconds requested by the server
+   * @returns false: it is no longer needed
    */
   async lost(reason: string, least = 0): Promise<boolean> {
     if (this.signal.aborted) return false
@@ -97,7 +97,7 @@ export class LastingStream {
     return this.known && !this.#lost
   }
 
-  /** Nobody wants the stream any more. */
+  /** Ends the stream for good. */
   drop(): void {
     if (this.#lost) this.watch.dropped()
     this.#lost = false
@@ -116,7 +116,7 @@ function pause(ms: number, signal: CancelSignal): Promise<void> {
   })
 }
 
-/** The lists whose changes a server of these capabilities announces. */
+/** The lists whose changes a server with these capabilities announces. */
 export function announcedLists(capabilities: unknown): ListKind[] {
   const can = isObject(capabilities) ? capabilities : {}
   return Object.values(LIST_KINDS).filter((kind) => {
@@ -125,7 +125,7 @@ export function announcedLists(capabilities: unknown): ListKind[] {
   })
 }
 
-/** Announces that lists may have changed, once for each, to who may have missed that they did. */
+/** Announces possible changes of lists to a client that may have missed them. */
 export function announce(
   kinds: Iterable<ListKind>,
   take: (message: Extract<Message, { kind: 'notification' }>, text: string) => void,
@@ -140,9 +140,9 @@ export function announce(
 /**
  * Keeps a `subscriptions/listen` of 2026-07-28 open.
  * @param listen subscribes; resolves when the subscription has ended
- * @param onOpen hears that it is acknowledged; `again`: messages may have been missed
- * @param onLost hears that one that was acknowledged has ended
- * @returns when the server has refused it, or nobody wants it any more
+ * @param onOpen called when it is acknowledged; `again`: messages may have been missed
+ * @param onLost called when an acknowledged subscription has ended
+ * @returns when the server refuses it, or it is no longer needed
  */
 export async function keepSubscribed(
   listen: (take: (raw: JsonObject) => void) => Promise<JsonObject | Fault | undefined>,
@@ -169,7 +169,7 @@ export async function keepSubscribed(
     })
     const error = answer instanceof Fault ? answer : answer?.error
     const refused = !(answer instanceof Fault && (answer.status ?? 500) >= 500) && isObject(error)
-    // A server without subscriptions has none that could be lost.
+    // A server without subscriptions cannot lose one.
     if (refused && !stream.known) return stream.drop()
     reason = isObject(error) ? String(error.message) : 'The subscription ended'
     if (stream.isOpen && !signal.aborted) onLost?.()

@@ -4,14 +4,14 @@ import { Fault, isObject, METHOD_NOT_FOUND, messageOf, ownId } from '../../mcp/i
 import type { Upstream } from '../upstream.ts'
 import { type HttpAnswer, readResponse } from './http.ts'
 
-/** Statuses that say something else than that a session is unknown: of credentials, sizes and rates. */
+/** Statuses that do not mean an unknown session: credentials, sizes and rates. */
 const OTHERWISE = new Set([401, 403, 407, 408, 413, 429])
-/** Codes of errors that say what a request asks for is not there. */
+/** Error codes for a missing method or resource. */
 const ABSENT = new Set<unknown>([METHOD_NOT_FOUND, -32002])
 
 /**
- * What a server says against a request, equal for refusals that may have one cause; undefined: it does not refuse it.
- * @param answer the response, or why there is none; absent: the request wants none
+ * A key of a server's refusal, equal for refusals with a possible common cause; undefined: no refusal.
+ * @param answer the response or fault; absent: the request expects none
  */
 export function refusalOf(status: number, answer: JsonObject | Fault | undefined): string | undefined {
   if (OTHERWISE.has(status)) return undefined
@@ -21,8 +21,8 @@ export function refusalOf(status: number, answer: JsonObject | Fault | undefined
 }
 
 /**
- * Whether a server has forgotten a session, as it refuses a request in it. 404 says so (2025-11-25, Session Management);
- * many servers have other words, with which they refuse a ping in the session, too.
+ * Whether a refusal means that the server forgot the session. 404 says so (2025-11-25, Session Management); many
+ * servers use other errors, with which they also refuse a ping in the session.
  * @param refusal of the request
  * @param send sends a message in the same session
  */
@@ -40,12 +40,12 @@ export async function isForgotten(
   return refusalOf(answer.status, read instanceof Fault ? read : read.message.raw) === refusal
 }
 
-/** Whether a request that a server has refused for its session was not executed, so that it may be sent again. */
+/** Whether a request refused because of its session was not executed, so that it may be repeated. */
 export function isUnexecuted(status: number): boolean {
   return status < 500
 }
 
-/** Says why a session is given up. */
+/** Logs why a session is given up. */
 export function logForgotten({ name, log }: Pick<Upstream, 'name' | 'log'>, refusal: string): void {
   log.warn({ server: name, refusal }, 'an MCP server has forgotten a session; opening another one')
 }

@@ -21,33 +21,33 @@ import {
 import { groupBegun, groupEnded, killGroup, TERM_GRACE } from './groups.ts'
 
 export interface StdioOptions {
-  /** The gateway's environment, of which the child sees very little. */
+  /** The gateway's environment; the child gets only a small part. */
   env: Readonly<Record<string, string | undefined>>
-  /** Bytes of one message of the server. */
+  /** Maximum bytes of one message. */
   maxMessage: number
   log: Logger
-  /** Takes the server's secrets out of what it says. */
+  /** Masks the server's secrets in its output. */
   /** For messages. */
   mask: Mask
   /** For the log. */
   logMask: Mask
 }
 
-/** Milliseconds between the end of a child's output and its own. */
+/** Milliseconds between the end of a child's output and its exit. */
 const OUTPUT_LOST = 200
-/** Bytes of a line of standard error that are logged. */
+/** Maximum bytes of a line of standard error in the log. */
 const MAX_LOGGED = 8 * 1024
 
-/** An MCP server that was started as a child; messages are lines (2025-11-25 and 2026-07-28, stdio). */
+/** An MCP server started as a child; messages are lines (2025-11-25 and 2026-07-28, stdio). */
 export class StdioChannel implements Channel {
   readonly ended: Promise<void>
   readonly pid: number | undefined
   readonly #server: McpServer
   readonly #child: Child
-  /** What is sent in one turn of the event loop goes out in one write. */
+  /** Messages of the current tick, written together. */
   #unsent = ''
   readonly #outgoing: Outgoing
-  /** Lines of its output and of its standard error that have not ended. */
+  /** Unfinished lines of standard output and standard error. */
   readonly #unfinished = [memory.hold(), memory.hold()] as const
   readonly #about: { server: string; pid: number | undefined }
   #closing = false
@@ -107,7 +107,7 @@ export class StdioChannel implements Channel {
       const text = mask(line.toString(), true)
       const found = readTexts(text)
       const taken = found.length ? found : readBehind(text)
-      // Programs that print on standard output are common; a line that is not a message concerns nobody.
+      // Programs often print on standard output; lines that are not messages are ignored.
       if (!taken.length) ignored(text)
       deliver(taken, this.events, log, about)
     }
@@ -119,7 +119,7 @@ export class StdioChannel implements Channel {
       stdout,
       lineSplitter(() => maxMessage, take, onTooLarge, this.#unfinished[0]),
     )
-    // A child that lives on without its output is of no use; how a child ended is reported by `#end`.
+    // A child without output is useless; `#end` reports an exit.
     const silent = () => {
       if (this.#closing) return
       this.close()
@@ -166,26 +166,26 @@ export class StdioChannel implements Channel {
   }
 }
 
-/** How programs say that another process listens on their port. */
+/** How programs report that their port is in use. */
 const PORT_IN_USE = /EADDRINUSE|address already in use/i
 const ONE_PROCESS = 'If each session starts a process that needs the same port, write `isolation: shared`'
 
-/** A child in a process group of its own, which is ended whole. */
+/** A child in its own process group, which is ended as a whole. */
 export interface Child {
   readonly pid: number | undefined
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Resolves when the process has ended and its pipes are closed; a sentence of how. */
+  /** Resolves when the process has ended and its pipes are closed, with a description of the end. */
   readonly ended: Promise<string>
-  /** Closes its input, then asks by SIGTERM, then kills. */
+  /** Closes its input, then sends SIGTERM, then SIGKILL. */
   close(): void
 }
 
 /** Milliseconds that a child has to end after its input was closed. */
 const INPUT_GRACE = 500
 
-/** What a child sees of the gateway's own environment: enough to find programs and its files. */
+/** Inherited environment variables: enough to find programs and their files. */
 const INHERITED = ['PATH', 'HOME']
 
 export function startChild(
@@ -202,14 +202,14 @@ export function startChild(
     child = spawn(command, args, {
       env: { ...own, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
-      // A group of its own (setsid), so that what it starts can be ended with it.
+      // A process group of its own (setsid), so that its children end with it.
       detached: true,
     })
   } catch (error) {
     return unstarted(Promise.resolve(reasonOf(error as NodeJS.ErrnoException)))
   }
   const { pid } = child
-  // Where files are short, Node makes no pipes.
+  // Without free file descriptors, Node creates no pipes.
   if (!child.stdin)
     return unstarted(new Promise((resolve) => child.once('error', (error) => resolve(reasonOf(error)))))
   if (pid !== undefined) groupBegun(pid)
@@ -220,7 +220,7 @@ export function startChild(
     })
     child.once('exit', () => {
       clearTimeout(timer)
-      // What the leader left behind ends now; its pipes would otherwise stay open.
+      // Remaining children would keep the pipes open.
       killGroup(pid, 'SIGKILL')
       if (pid !== undefined) groupEnded(pid)
     })
@@ -246,14 +246,14 @@ export function startChild(
   }
 }
 
-/** For callers, who are not told what the command is. */
+/** Shown to callers, so it does not reveal the command. */
 function reasonOf(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT') return 'could not be started: its command was not found'
   if (error.code === 'EACCES') return 'could not be started: its command may not be run'
   return `could not be started: ${error.code ?? error.message}`
 }
 
-/** @param ended says why */
+/** @param ended resolves with the reason */
 function unstarted(ended: Promise<string>): Child {
   return {
     pid: undefined,
