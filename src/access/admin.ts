@@ -4,7 +4,7 @@ import { bearerTable, type KnownToken } from './bearer.ts'
 import { hostName } from './host.ts'
 import { isSignOfProxy } from './proxy-signs.ts'
 
-/** Whose part of the gateway's own pages somebody may see; undefined tenant: all of it. */
+/** An authorized administrator; `tenant` undefined: may see everything. */
 export interface Overseer {
   tenant: string | undefined
 }
@@ -13,18 +13,18 @@ export interface Overseer {
 export interface Asker {
   /** Names in lower case. */
   headers: Readonly<Record<string, string | undefined>>
-  /** Names and values in turn, as they were sent; absent where no socket is read. */
+  /** Alternating names and values as sent; absent without a socket. */
   rawHeaders?: readonly string[] | undefined
-  /** Of HTTP, such as `1.1`; absent where no socket is read. */
+  /** HTTP version, such as `1.1`; absent without a socket. */
   version?: string | undefined
-  /** Whether the listener is one that only this machine reaches, and the other end of the connection is on it. */
+  /** Whether only this machine can reach the listener, and the client is on it. */
   isLocal: boolean
 }
 
 /**
- * Who may use `/_reload`, `/_diff`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token that
- * tenant's part. Without an admin token, requests from this machine are let in that name a loopback host (a name could be
- * one that a web page's owner points here), have no sign of a proxy, and come from no other web page.
+ * Access to `/_reload`, `/_diff`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token only
+ * that tenant's part. Without an admin token, local requests are allowed if they name a loopback host (another name
+ * could be controlled by a web page), show no sign of a proxy, and come from no other site.
  */
 export function createAdminAccess(
   admin: { token?: string } | undefined,
@@ -34,7 +34,7 @@ export function createAdminAccess(
     tokens.map(({ token, expires }) => ({ token, ...(expires !== undefined && { expires }), tenant: name })),
   )
   const token = admin?.token
-  // Of equal tokens the first counts.
+  // The first of equal tokens counts.
   const table = bearerTable<KnownToken & Overseer>([
     ...(token === undefined ? [] : [{ token, tenant: undefined }]),
     ...entries,
@@ -52,11 +52,11 @@ export function createAdminAccess(
 function isAtThisMachine({ headers, rawHeaders, version, isLocal }: Asker): boolean {
   const { host, origin } = headers
   if (!isLocal || host === undefined || !isLoopback(hostName(host))) return false
-  // What is left that asks so is proxies: it is what nginx does unless it is told otherwise.
+  // Almost only proxies still use HTTP/1.0: it is the default of nginx.
   if (version === '1.0') return false
   const names = rawHeaders?.filter((_, i) => i % 2 === 0) ?? Object.keys(headers)
   if (names.some(isSignOfProxy)) return false
-  // `none`: a person typed the address.
+  // `none`: the user typed the address.
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   return origin === undefined || origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase()

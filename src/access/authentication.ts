@@ -5,12 +5,12 @@ import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest, StepRe
 
 /** A request whose credentials were refused. */
 export interface RefusedCredentials {
-  /** A prefix, or a path of the gateway's own. */
+  /** A prefix, or an admin path. */
   prefix: string
   reason: DenialReason
-  /** What is wrong with them, in words. */
+  /** Explanation of the fault. */
   detail?: string
-  /** Of the other end of the connection. */
+  /** Address of the client. */
   address: string | undefined
 }
 
@@ -25,14 +25,14 @@ export function refusedCredentials(
   return { prefix, reason: headers.authorization === undefined ? 'missing' : 'unknown', address }
 }
 
-/** Whose repeated attempts are one line in the log. */
+/** Key under which repeated attempts are combined in the log. */
 export function attackerOf({ prefix, address, reason }: RefusedCredentials): string {
   return JSON.stringify([prefix, reason, networkOf(address ?? '')])
 }
 
 /**
- * Identifies the caller, on routes that require it.
- * @param logins bounds wrong credentials; absent: there may be any number of them
+ * Authenticates the caller on routes that require it.
+ * @param logins limits wrong credentials; absent: unlimited
  */
 export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: Logins): Step {
   function judge(request: StepRequest, result: Identity | Denial): StepResult | Promise<StepResult> {
@@ -41,7 +41,7 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
       ? denial.then((awaited) => admit(request, result, awaited))
       : admit(request, result, denial)
   }
-  /** What is answered because of other attempts. */
+  /** The denial caused by earlier attempts, if any. */
   function denialOf(request: StepRequest, result: Identity | Denial) {
     const { forwarded, address } = request
     if ('status' in result) return isGuess(request, result) ? logins?.failed(address) : undefined
@@ -60,7 +60,7 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
     return undefined
   }
   function refuse(request: StepRequest, result: Denial): Refusal {
-    // A replica that asks for a sign of life has no credentials.
+    // Health checks between replicas have no credentials.
     const { route, headers, address, forwarded } = request
     const { reason, message, note } = result
     const detail = note === undefined ? message : `${message}: ${note}`
@@ -87,7 +87,7 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
   }
 }
 
-/** Node reads the first; a proxy that judged the other would have let in somebody else (RFC 6750, 3.1). */
+/** Node reads the first; a proxy may have checked the other (RFC 6750, 3.1). */
 const TWO: Denial = {
   status: 400,
   reason: 'unknown',
@@ -98,7 +98,7 @@ function hasTwo({ headers, rawHeaders }: StepRequest): boolean {
   return headers.authorization !== undefined && countOf('authorization', rawHeaders) > 1
 }
 
-/** Whether somebody may be trying credentials: those that have expired were good once. */
+/** Whether the request may be guessing credentials; expired ones were once valid. */
 function isGuess({ headers, forwarded }: StepRequest, { reason }: Denial): boolean {
   const unknown = reason === undefined || reason === 'unknown'
   return unknown && headers.authorization !== undefined && !forwarded

@@ -6,26 +6,25 @@ import type { Authenticate, Identity } from './steps.ts'
 /** Authorization = scheme, spaces, token; the scheme in any case (RFC 9110 section 11.1, RFC 6750 section 2.1). */
 const BEARER = /^bearer +([\x21-\x7e\x80-\xff]+) *$/i
 
-/** The token of an `Authorization` header, a character for each byte; undefined: it has none. */
+/** The token of an `Authorization` header, one character for each byte; undefined: none. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return authorization && BEARER.exec(authorization)?.[1]
 }
 
-/** What compares tokens that were sent with those of a file. */
+/** Digest for comparing sent tokens with those of a file. */
 export function sentDigest(token: string): Buffer {
   return hash('sha256', Buffer.from(token, 'latin1'), 'buffer')
 }
 
-/** A token, or its digest (`sha256:…`), and the time in ISO 8601 from which it is refused. */
+/** A token or its digest (`sha256:…`), and its expiry in ISO 8601. */
 export interface KnownToken {
   token: string
   expires?: string
 }
 
 /**
- * Makes the look-up of bearer tokens: `Authorization` header → the entry that holds its token, else undefined.
- * Tokens are compared by SHA-256 digest, every entry each time, so that the time tells nothing of a token.
- * Of two entries with the same token the first counts.
+ * Creates the lookup of bearer tokens: `Authorization` header → the entry with its token, else undefined. SHA-256
+ * digests are compared with every entry each time, so that timing reveals nothing. The first of equal tokens counts.
  */
 export function bearerTable<Entry extends KnownToken>(
   entries: readonly Entry[],
@@ -43,22 +42,22 @@ export function bearerTable<Entry extends KnownToken>(
     const digest = sentDigest(token)
     let found: (typeof table)[number] | undefined
     for (const row of table) if (timingSafeEqual(row.digest, digest)) found ??= row
-    // What has no end is not compared with the time.
+    // Tokens without expiry need no comparison.
     if (found === undefined || found.end === Number.POSITIVE_INFINITY) return found?.entry
     return now() < found.end ? found.entry : undefined
   }
 }
 
-/** A token of a file, and whose it is. */
+/** A token of a file, and its caller. */
 export interface CallerToken extends KnownToken {
   caller: string
   /** Default: none. */
   scopes?: readonly string[]
-  /** The token is in the settings. */
+  /** The token comes from the settings. */
   bySettings?: boolean
 }
 
-/** A caller of whom nothing but this is known. */
+/** A caller known only by name and scopes. */
 export function namedCaller(
   caller: string,
   scopes: readonly string[] = [],
@@ -67,7 +66,7 @@ export function namedCaller(
   return { caller, subject: caller, scopes: new Set(scopes), claims: {}, ...(bySettings && { bySettings }) }
 }
 
-/** Makes the look-up of callers: `Authorization` header → who has its token, else undefined. */
+/** Creates the lookup of callers: `Authorization` header → the owner of its token, else undefined. */
 export function bearerCallers(
   tokens: readonly CallerToken[],
 ): (authorization: string | undefined) => Identity | undefined {
@@ -81,7 +80,7 @@ export function bearerCallers(
   return (authorization) => table(authorization)?.identity
 }
 
-/** Tells callers apart by their bearer tokens. */
+/** Authenticates callers by bearer tokens. */
 export function bearerAuthentication(tokens: readonly CallerToken[]): Authenticate {
   const known = bearerCallers(tokens)
   return ({ headers: { authorization } }) =>
@@ -92,11 +91,13 @@ export function bearerAuthentication(tokens: readonly CallerToken[]): Authentica
     }
 }
 
-/** Tells who has a token of a file that it lacks scopes (RFC 6750, 3.1). */
+/** The challenge for a file token that lacks scopes (RFC 6750, 3.1). */
 export const bearerScopeChallenge: ScopeChallenge = (_path, scopes) =>
   `Bearer scope="${scopes.join(' ')}", error="insufficient_scope"`
 
-/** The `WWW-Authenticate` value for a refused request (RFC 6750 section 3): no error code when none was tried. */
+/**
+ * The `WWW-Authenticate` value for a refused request (RFC 6750 section 3): without an error code if no token was sent.
+ */
 export function bearerChallenge(authorization: string | undefined): string {
   return authorization && /^bearer(?: |$)/i.test(authorization) ? 'Bearer error="invalid_token"' : 'Bearer'
 }

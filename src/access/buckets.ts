@@ -1,26 +1,25 @@
 import { hash } from 'node:crypto'
 
-/** How fast something may come. */
+/** A permitted pace. */
 export interface Flow {
-  /** Milliseconds after which one more may come. */
+  /** Milliseconds until one more is permitted. */
   interval: number
   /** How many may come at once. */
   burst: number
 }
 
-/** Keys that are counted apart; of more than those the ones that were not seen for the longest time begin anew. */
+/** Maximum keys counted; beyond, the least recently seen start anew. */
 const MAX_KEYS = 50_000
-/** Characters of a key that is kept as it is. */
+/** Longer keys are hashed. */
 const MAX_KEY = 100
 
 /**
- * Counts by key what may come at the pace of a flow: a token bucket, kept as the time at which it will be full again (the
- * generic cell rate algorithm, ITU-T I.371). Whoever keeps to the flow is never refused, and what is refused counts for
- * nothing.
+ * Token buckets by key, each stored as the time at which it will be full (generic cell rate algorithm, ITU-T I.371). A
+ * client within the pace is never refused, and refused requests are not counted.
  */
 export class Buckets {
   private recent = new Map<string, number>()
-  /** Seen before `since`, and not after it. */
+  /** Keys last seen before `since`. */
   private earlier = new Map<string, number>()
   private since: number
 
@@ -31,12 +30,12 @@ export class Buckets {
     this.since = now()
   }
 
-  /** Milliseconds until one more may come; 0: now. */
+  /** Milliseconds until one more is permitted; 0: now. */
   wait(key: string): number {
     const { interval, burst } = this.flow
     const now = this.now()
     const wait = this.fullAt(key, now) - now - interval * (burst - 1)
-    // Sums of fractions are not exact: the last of a burst must not be refused for a millionth of a second.
+    // Tolerates floating-point error, so that the last request of a burst is not refused.
     return wait < 0.001 ? 0 : wait
   }
 
@@ -45,7 +44,7 @@ export class Buckets {
     const { interval, burst } = this.flow
     const now = this.now()
     const fullAt = this.fullAt(key, now)
-    // A bucket that was not touched in the time that fills an empty one is full, and need not be known.
+    // An untouched bucket is full by then, and need not be stored.
     if (this.recent.size >= MAX_KEYS / 2 || now - this.since > interval * burst) {
       this.earlier = this.recent
       this.recent = new Map()
@@ -59,12 +58,12 @@ export class Buckets {
   }
 }
 
-/** A key that is no longer than others. */
+/** The key, hashed if long. */
 export function shortKey(key: string): string {
   return key.length <= MAX_KEY ? key : hash('sha256', key, 'base64')
 }
 
-/** What a client is told to wait. @param wait milliseconds @returns whole seconds, at least one */
+/** Value of Retry-After. @param wait milliseconds @returns whole seconds, at least one */
 export function secondsOf(wait: number): number {
   return Math.max(1, Math.ceil(wait / 1000))
 }

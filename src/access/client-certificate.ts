@@ -4,14 +4,14 @@ import { shorten } from '../text/index.ts'
 import type { Identity } from './identity.ts'
 import type { Step } from './steps.ts'
 
-/** Characters of a name in the log. */
+/** Maximum characters of a name in the log. */
 const MAX_NAME = 200
 
 const known = new WeakMap<Socket, Identity>()
 
 /**
- * Knows callers by the certificate of their connection, which the listener has checked. Stands before `authentication`, whose
- * credentials say more of a caller than that.
+ * Identifies callers by their TLS client certificate, which the listener has verified. Runs before `authentication`,
+ * whose credentials take precedence.
  */
 export const clientCertificateStep: Step = {
   name: 'client certificate',
@@ -28,7 +28,7 @@ export const clientCertificateStep: Step = {
   },
 }
 
-/** Undefined where the other end has shown no certificate. */
+/** Undefined without a client certificate. */
 function certificateOwner(socket: Socket): Identity | undefined {
   const found = known.get(socket)
   if (found) return found
@@ -39,18 +39,18 @@ function certificateOwner(socket: Socket): Identity | undefined {
   return identity
 }
 
-/** Names of X.500; they outlast a renewal. */
+/** X.500 names, which survive renewals. */
 export interface CertificateNames {
   subject: string
   issuer: string
 }
 
-/** Of the certificate that the other end has shown; undefined: none. */
+/** Names in the client's certificate; undefined: none. */
 export function certificateNames(socket: Socket): CertificateNames | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
   const certificate = socket.getPeerX509Certificate()
   if (!certificate) return undefined
-  // The attributes are on lines of their own.
+  // Attributes are separated by line breaks.
   const { subject, issuer } = certificate
   return { subject: subject.replaceAll('\n', ', '), issuer: issuer.replaceAll('\n', ', ') }
 }

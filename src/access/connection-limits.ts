@@ -7,16 +7,16 @@ import { memory } from './memory.ts'
 import { bump, networkOf } from './quota.ts'
 import { countRefusal, RETRY_AFTER } from './refusals.ts'
 
-/** Headers of a request at most: a reader that drops some of them reads another request than was sent. */
+/** Maximum headers of a request; a reader that drops some would read a different request. */
 const MAX_HEADERS = 200
-/** Milliseconds between looks at what is being written. */
+/** Milliseconds between checks of slow writes. */
 const SWEEP = 1_000
-/** Milliseconds without progress after which a connection ends while memory is short. */
+/** Milliseconds without progress after which a connection is closed while memory is short. */
 const SHORT_PATIENCE = 2_000
 /** Connections beyond a limit that still get a response. */
 const SURPLUS = 100
 
-/** A context of TLS, and whether clients must have certificates. */
+/** TLS options, and whether client certificates are required. */
 export type TlsServerOptions = Pick<
   TlsOptions,
   'cert' | 'key' | 'ca' | 'minVersion' | 'requestCert' | 'rejectUnauthorized'
@@ -24,11 +24,11 @@ export type TlsServerOptions = Pick<
 
 export interface Guarded {
   server: Server | TlsServer
-  /** Open connections, with the responses of each that are not out, and some that are. */
+  /** Open connections with their unfinished responses, and some finished ones. */
   connections: ReadonlyMap<Socket, readonly ServerResponse[]>
 }
 
-/** Counts the connections that there are, in all and by address. */
+/** Counts open connections, in all and by address. */
 export class ConnectionCount {
   private open = 0
   private readonly addresses = new Map<string, number>()
@@ -39,7 +39,7 @@ export class ConnectionCount {
     private readonly surplus: number,
   ) {}
 
-  /** Counts one more. @returns whether it is beyond a limit, and too far beyond it to be answered */
+  /** Counts one more. @returns whether it is beyond a limit, and too far beyond to be answered */
   add(address: string): 'within' | 'surplus' | 'beyond' {
     const { maxConnections, maxConnectionsPerAddress } = this.limits
     this.open++
@@ -56,17 +56,17 @@ export class ConnectionCount {
   }
 }
 
-/** What is known of what a client was sent. */
+/** Delivery progress of a client. */
 interface Progress {
   delivered: number
   since: number
 }
 
 /**
- * An HTTP server whose connections are bounded: in number, in all and by address; in the time that they may take for
- * headers, for a whole request, and to take what they are sent; and in the number of headers.
- * @param tls makes it one of TLS
- * @param counted those beyond a limit, where connections are counted elsewhere
+ * An HTTP server with limits: connections in all and by address; time for headers, for a whole request, and for reading
+ * responses; number of headers.
+ * @param tls options of an HTTPS server
+ * @param counted shared counter, if connections are counted elsewhere
  */
 export function guardedServer(
   listener: RequestListener,
@@ -94,7 +94,7 @@ export function guardedServer(
   const server = newServer(answer, limits, tls)
 
   if (!counted) countConnections(server, connectionCount(limits, tls !== undefined), surplus)
-  // Of TLS it is another socket, which is there once hands are shaken.
+  // With TLS it is another socket, available after the handshake.
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     connections.set(socket, [])
     socket.once('close', () => {
@@ -107,7 +107,7 @@ export function guardedServer(
     const now = performance.now()
     const patience = memory.pressed ? Math.min(SHORT_PATIENCE, writeTimeout) : writeTimeout
     for (const [socket, responses] of connections) {
-      // What is over would be kept until the next request.
+      // Finished responses would be retained until the next request.
       forgetThoseOut(responses)
       if (socket.writableLength === 0) {
         progress.delete(socket)
@@ -127,24 +127,24 @@ export function guardedServer(
   return { server, connections }
 }
 
-/** Whether nothing more is owed of a response. */
+/** Whether a response is finished. */
 export function isOut({ writableFinished, destroyed }: ServerResponse): boolean {
   return writableFinished || destroyed
 }
 
-/** Responses go out in their order. To hear of each when it is out took 1 µs of a call. */
+/** Removes finished responses from the front, as responses finish in order. */
 function forgetThoseOut(responses: ServerResponse[]): void {
   while (responses.length && isOut(responses[0]!)) responses.shift()
 }
 
-/** Refuses a request, and the connection with it. */
+/** Refuses a request and closes its connection. */
 function refuse(response: ServerResponse, status: 431 | 503, message: string): void {
   const later = status === 503 && { 'retry-after': RETRY_AFTER }
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...later })
   response.end(JSON.stringify({ error: status, message }))
 }
 
-/** @param tls who does not get through the handshake cannot be answered */
+/** @param tls before the handshake, a client cannot be answered */
 export function connectionCount(limits: ServerLimits, tls: boolean): ConnectionCount {
   return new ConnectionCount(limits, tls ? 0 : SURPLUS)
 }
@@ -178,12 +178,12 @@ function newServer(
   const server = tls
     ? createTlsServer({ ...options, ...tls, handshakeTimeout: options.headersTimeout }, answer)
     : createServer(options, answer)
-  // Without a count of its own Node would pass over headers beyond the first thousand, and others would not.
+  // Headers are counted here; Node would silently drop those beyond its own limit.
   server.maxHeadersCount = 0
   return server
 }
 
-/** Bytes that the operating system has taken of what was written; Node's own time-out reads the same counts. */
+/** Bytes accepted by the operating system; Node's own timeout reads the same counts. */
 function deliveredBytes(socket: Socket): number {
   const { _handle: handle } = socket as unknown as {
     _handle?: { bytesWritten: number; writeQueueSize: number } | null

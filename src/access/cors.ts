@@ -5,7 +5,7 @@ import type { Step } from './steps.ts'
 /** CORS of one router (the Fetch standard, 3.2 CORS protocol), resolved once. */
 export interface CorsPolicy {
   allows(origin: string): boolean
-  /** Headers of every answer, also to requests without an origin, so that caches tell them apart. */
+  /** Headers of every answer, even without an origin, so that caches distinguish origins. */
   vary: Readonly<Record<string, string>>
   /** Headers of every answer to this origin. */
   headers(origin: string): Readonly<Record<string, string>>
@@ -13,10 +13,10 @@ export interface CorsPolicy {
   preflight(origin: string): Readonly<Record<string, string>>
 }
 
-/** Seconds a browser may keep the answer to a preflight. */
+/** Seconds for which a browser may cache a preflight. */
 const MAX_AGE = '600'
 
-/** Of what everyone may read. */
+/** CORS of public documents. */
 export const OPEN_CORS: CorsPolicy = createCors({
   allowOrigins: ['*'],
   allowMethods: ['GET', 'HEAD', 'OPTIONS'],
@@ -28,7 +28,7 @@ export const OPEN_CORS: CorsPolicy = createCors({
 export function createCors(cors: Cors): CorsPolicy {
   const any = cors.allowOrigins.includes('*')
   const origins = new Set(cors.allowOrigins.map((origin) => origin.toLowerCase()))
-  // `*` together with credentials is refused by browsers; the configuration's finding says so.
+  // Browsers refuse `*` together with credentials, which a finding reports.
   const open = any && !cors.allowCredentials
   const credentials = cors.allowCredentials && !any ? { 'access-control-allow-credentials': 'true' } : {}
   const expose = cors.exposeHeaders.length
@@ -54,7 +54,7 @@ export function createCors(cors: Cors): CorsPolicy {
   }
 }
 
-/** Gives responses their CORS headers and answers preflights, which carry no credentials (Fetch, 3.2.2). */
+/** Adds CORS headers and answers preflights, which have no credentials (Fetch, 3.2.2). */
 export const corsStep: Step = {
   name: 'cors',
   run({ method, headers: { origin }, cors, allow, replyHeaders }) {

@@ -1,42 +1,42 @@
 import { type Guards, type HttpAnswer, type HttpClient, NetFault, urlFault } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 
-/** What asking authorization servers takes. */
+/** Dependencies for requests to authorization servers. */
 export interface IssuerParts {
   http: HttpClient
-  /** What judges connections. Absent: every address is good. */
+  /** Checks outbound connections; absent: every address is allowed. */
   guards?: Guards | undefined
   log: Logger
   /** Time of day: milliseconds since 1970. */
   now: () => number
-  /** A clock that never jumps, as `performance.now`. */
+  /** A monotonic clock, as `performance.now`. */
   steady: () => number
 }
 
-/** Milliseconds for one answer of an authorization server. */
+/** Milliseconds allowed for an answer of an authorization server. */
 const ANSWER_TIMEOUT = 5_000
-/** Bytes of a document of an authorization server. */
+/** Maximum bytes of a document of an authorization server. */
 const MAX_DOCUMENT = 256 * 1024
-/** Bytes of an answer to a form. */
+/** Maximum bytes of an answer to a form. */
 const MAX_ANSWER = 64 * 1024
 
-/** Why a document of an authorization server cannot be used. */
+/** A document of an authorization server is invalid. */
 class UnusableDocument extends Error {}
 
-/** Origin and path, as the HTTP client wants them. */
+/** Origin and path, for the HTTP client. */
 function addressOf(url: string): { origin: string; path: string } {
   const { origin, pathname, search } = new URL(url)
   return { origin, path: pathname + search }
 }
 
-/** What judges a URL: the configuration names the origins of `named`, a document that of any other. */
+/** The guard of a URL: `named` by the configuration, or chosen by a document. */
 function guardFor(guards: Guards | undefined, url: string, named: readonly (string | undefined)[]) {
   const { origin } = new URL(url)
   const isNamed = named.some((one) => one !== undefined && new URL(one).origin === origin)
   return isNamed ? guards?.named : guards?.decided
 }
 
-/** A JSON object, as text. Redirects are not followed. @throws Error that says why there is none */
+/** Fetches a JSON object as text. Redirects are not followed. @throws Error with the reason */
 export async function fetchDocument(
   { http, guards }: Pick<IssuerParts, 'http' | 'guards'>,
   url: string,
@@ -50,16 +50,16 @@ export async function fetchDocument(
   return body.toString()
 }
 
-/** What the metadata of an authorization server say of one of its endpoints. */
+/** Metadata of an authorization server about one of its endpoints. */
 interface Discovered {
   url: string
-  /** How clients may log in there (RFC 8414, 2), where that is said. */
+  /** Client authentication methods (RFC 8414, 2), if declared. */
   methods?: readonly unknown[]
 }
 
 /**
- * A URL of the metadata of an authorization server (RFC 8414, 3; OpenID Connect Discovery, 4).
- * @throws Error that says why there is none
+ * A URL in the metadata of an authorization server (RFC 8414, 3; OpenID Connect Discovery, 4).
+ * @throws Error with the reason
  */
 export async function discover(
   parts: Pick<IssuerParts, 'http' | 'guards'>,
@@ -78,11 +78,11 @@ export async function discover(
   throw fault
 }
 
-/** An endpoint of an authorization server that takes forms. */
+/** An endpoint of an authorization server that accepts forms. */
 export class FormEndpoint {
   private found: Discovered | undefined
 
-  /** @param where `url`: absent: the metadata of `issuer` have it, as `member`. `login`: the `Authorization`, if any */
+  /** @param where `url`: absent: found as `member` in the metadata of `issuer`. `login`: the `Authorization`, if any */
   constructor(
     private readonly parts: Pick<IssuerParts, 'http' | 'guards'>,
     private readonly where: {
@@ -95,13 +95,13 @@ export class FormEndpoint {
     this.forget()
   }
 
-  /** Where it is, and how clients log in there. @throws Error that says why that is not known */
+  /** Its address and authentication methods. @throws Error with the reason */
   async find(): Promise<Discovered> {
     this.found ??= await discover(this.parts, this.where.issuer, this.where.member)
     return this.found
   }
 
-  /** @throws Error that says why there is no answer */
+  /** @throws Error with the reason */
   async post(
     form: URLSearchParams,
     login = this.where.login,
@@ -117,7 +117,7 @@ export class FormEndpoint {
     const request = { method: 'POST', ...addressOf(at), headers, body: form.toString() }
     const guard = guardFor(guards, at, [issuer || undefined, url])
     const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER, guard })
-    // A connection that was kept alive may have been closed; to ask twice does no harm.
+    // A kept-alive connection may have been closed; repeating is safe.
     const answer = await send().catch((error) => {
       if (error instanceof NetFault && error.kind === 'closed') return send()
       throw error
@@ -125,7 +125,7 @@ export class FormEndpoint {
     return { answer, origin: request.origin }
   }
 
-  /** Looks at the metadata again: the endpoint may be at another address by now. */
+  /** Discards the metadata, as the endpoint may have moved. */
   forget(): void {
     const { url } = this.where
     this.found = url === undefined ? undefined : { url }

@@ -5,20 +5,20 @@ import type { Denial } from './steps.ts'
 
 /** Milliseconds. */
 const MINUTE = 60_000
-/** Pairs of an address and a caller that are remembered, twice as many at most. */
+/** Maximum remembered pairs of address and caller; up to twice as many. */
 const MAX_GOOD = 20_000
 
-/** What bounds wrong credentials; what it has to ask others for is a promise. */
+/** Limits wrong credentials; methods that ask other processes return a promise. */
 export interface Logins {
-  /** What to answer to any credentials of an address; undefined: they are to be judged. */
+  /** The denial of any credentials from an address; undefined: check them. */
   refuse(address: string | undefined): Denial | undefined
-  /** The credentials were good. @returns what to answer nevertheless */
+  /** Records valid credentials. @returns a denial nevertheless, if any */
   succeeded(address: string | undefined, caller: string): Denial | undefined | Promise<Denial | undefined>
-  /** The credentials were wrong. @returns what to answer in place of that */
+  /** Records wrong credentials. @returns a denial that replaces the answer */
   failed(address: string | undefined): Denial | undefined | Promise<Denial | undefined>
 }
 
-/** The same, with each answer counted as a refusal. */
+/** The same, with each denial counted for metrics. */
 export function countedLogins(logins: Logins): Logins {
   const count = (denial: Denial | undefined) => {
     if (denial) countRefusal('maxFailedLogins')
@@ -34,14 +34,13 @@ export function countedLogins(logins: Logins): Logins {
 }
 
 /**
- * Bounds how many wrong credentials an address may send, so that nobody guesses them at speed. An address that has sent
- * too many is refused before its credentials are looked at, or, where others behind it have logged in before, unless they
- * turn out to be those of such a caller: a stranger cannot lock out those with whom he shares an address, and who comes
- * anew waits until the minute is over.
+ * Limits wrong credentials per address, against guessing. An address beyond the limit is refused before its credentials
+ * are checked, unless other callers have logged in from it before: those may still log in, so that an attacker cannot
+ * lock out users behind the same address, while new callers wait up to a minute.
  */
 export class FailedLogins implements Logins {
   private readonly failures: Buckets
-  /** Networks, and networks with callers, from which a login was good. */
+  /** Networks, and networks with callers, of successful logins. */
   private good = new Set<string>()
   private before = new Set<string>()
 
@@ -50,13 +49,13 @@ export class FailedLogins implements Logins {
     this.failures = new Buckets({ interval: MINUTE / limit, burst: limit }, now)
   }
 
-  /** What to answer to any credentials of an address; undefined: they are to be judged. */
+  /** The denial of any credentials from an address; undefined: check them. */
   refuse(address: string | undefined): Denial | undefined {
     const network = networkOf(address ?? '')
     return this.knows(network) ? undefined : this.denial(network)
   }
 
-  /** The credentials were good. @returns what to answer nevertheless */
+  /** Records valid credentials. @returns a denial nevertheless, if any */
   succeeded(address: string | undefined, caller: string): Denial | undefined {
     const network = networkOf(address ?? '')
     const pair = shortKey(`${network} ${caller}`)
@@ -69,8 +68,8 @@ export class FailedLogins implements Logins {
   }
 
   /**
-   * The credentials were wrong.
-   * @returns what to answer in place of that: whoever guesses must not learn which ones are right
+   * Records wrong credentials.
+   * @returns a denial that replaces the answer, so that guesses reveal nothing
    */
   failed(address: string | undefined): Denial | undefined {
     const network = networkOf(address ?? '')

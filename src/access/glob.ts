@@ -1,20 +1,20 @@
 import { hasDotSegment } from '../template/index.ts'
 import { fold, wildcards } from '../text/index.ts'
 
-/** A name with wildcards, for names that others choose: judging one takes a time that is bounded. */
+/** A name with wildcards, matched in bounded time. */
 export interface Glob {
-  /** Whether it stands for exactly this name. */
+  /** Whether it matches exactly this name. */
   matches(name: string): boolean
-  /** Whether a server that reads names leniently could take this one for one that it stands for. */
+  /** Whether a lenient server could read this name as one that it matches. */
   mayMean(name: string): boolean
 }
 
-/** Characters of a name that is judged; longer ones match nothing, and may mean everything. */
+/** Maximum characters of a checked name; longer ones match nothing, and may mean anything. */
 const MAX_NAME = 2_048
-/** Times that servers in a row may decode a URI. */
+/** How often a chain of servers may decode a URI. */
 const DECODINGS = 3
 
-/** @param kind in a URI `*` does not go beyond `/`, but where it is alone; in a name it does */
+/** @param kind in a URI, `*` does not match `/` unless it stands alone; in a name it does */
 export function createGlob(source: string, kind: 'name' | 'uri'): Glob {
   const isUri = kind === 'uri'
   const exact = wildcards(source, isUri && source !== '*')
@@ -36,13 +36,13 @@ export function createGlob(source: string, kind: 'name' | 'uri'): Glob {
   }
 }
 
-/** Whether a parser of URLs writes a URI otherwise: nothing tells then which other readers take it for another one. */
+/** Whether a URL parser writes a URI differently, so that readers may disagree about its meaning. */
 function isRespelt(uri: string): boolean {
   const [own, other] = [uri, asUrl(uri)].map((one) => canonicalUri(one).replace(/\/$/, ''))
   return own !== other
 }
 
-/** A URI as parsers of URLs write it, without user and the dot that ends a host; as it is where it is no URL. */
+/** A URI as URL parsers write it, without user and trailing dot of the host; unchanged if it is not a URL. */
 function asUrl(uri: string): string {
   if (!URL.canParse(uri)) return uri
   const url = new URL(uri)
@@ -52,7 +52,7 @@ function asUrl(uri: string): string {
   return url.href
 }
 
-/** How two spellings of one URI are equal: without case, encoding, and repeated or backward slashes. */
+/** Canonical form of a URI for comparison: without case, encoding, and repeated or backward slashes. */
 function canonicalUri(uri: string): string {
   let text = uri
   for (let i = 0; i < DECODINGS && text.includes('%'); i++)

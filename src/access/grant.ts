@@ -2,35 +2,35 @@ import { stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 import type { Claims, Denial, Identity } from './steps.ts'
 
-/** What a token of an authorization server gives. */
+/** The access granted by an authorization server's token. */
 export interface Grant {
   identity: Identity
-  /** Milliseconds since 1970 until which it may be used; absent: nothing says. */
+  /** Milliseconds since 1970 until which it is valid; absent: unknown. */
   until?: number
 }
 
 export type Verdict = Grant | Denial
 
-/** Judges a token, without a promise where it was judged before. Never rejects. */
+/** Checks a token; synchronous if cached. Never rejects. */
 export type Judge = (token: string) => Verdict | Promise<Verdict>
 
 export interface GrantRules {
-  /** The claim that names the caller. */
+  /** The claim that identifies the caller. */
   caller: string
   /** Milliseconds. */
   clockSkew: number
 }
 
-/** Characters of a name in the log. */
+/** Maximum characters of a name in the log. */
 const MAX_NAME = 200
-/** Characters of the JSON text of all claims that are kept: up to 5,000 tokens are kept for each router. */
+/** Maximum characters of the kept claims as JSON; up to 5,000 tokens are kept for each router. */
 const MAX_CLAIMS = 16 * 1024
 
 export function denied(message: string, reason: Denial['reason'] = 'unknown'): Denial {
   return { status: reason === 'unavailable' ? 503 : 401, reason, message }
 }
 
-/** A claim that has another value than the router wants: the log names both, as they may differ in a slash only. */
+/** The denial for an unexpected claim: the log shows both values, as they may differ only in a slash. */
 export function otherClaim(message: string, value: unknown, wanted: readonly string[]): Denial {
   const said = shorten(stringify(value ?? null), MAX_NAME)
   return {
@@ -39,10 +39,10 @@ export function otherClaim(message: string, value: unknown, wanted: readonly str
   }
 }
 
-/** Who has the token, and what it allows. */
+/** The token's owner and access. */
 export function grantOf(claims: Claims, issuer: string, { caller, clockSkew }: GrantRules): Verdict {
   const { sub, client_id: client, azp = client, exp, cnf } = claims
-  // Whoever has stolen it does not have the key (RFC 8705, 3; RFC 9449, 7).
+  // A stolen token could be used without its key (RFC 8705, 3; RFC 9449, 7).
   if (cnf !== undefined) return denied('The token is bound to a key of its client, which is not checked here')
   const subject = isName(sub) ? [sub] : isName(client) ? [null, client] : undefined
   if (!subject) return denied('The token has no subject')
@@ -62,7 +62,7 @@ export function grantOf(claims: Claims, issuer: string, { caller, clockSkew }: G
   }
 }
 
-/** What fits of the claims. Whatever is left out gives nobody anything: rules demand claims, and never their absence. */
+/** The claims that fit. Omitted ones grant nothing, because rules require claims, never their absence. */
 function bounded(claims: Claims): Claims {
   let left = MAX_CLAIMS
   const kept = Object.entries(claims).filter(([name, value]) => {
@@ -78,12 +78,12 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** `scope` (RFC 9068, 2.2.3), or `scp` of servers that are older than it, as a text or a list. */
+/** `scope` (RFC 9068, 2.2.3), or `scp` of older servers, as a text or a list. */
 function scopesOf({ scope, scp }: Claims): string[] {
   return [scope, scp].flat().flatMap((value) => (isName(value) ? value.split(' ').filter(Boolean) : []))
 }
 
-/** Tokens that were judged, by digest: a token itself is not kept. */
+/** Checked tokens by digest, so that tokens themselves are not stored. */
 export class JudgedTokens<Entry> {
   private readonly entries = new Map<string, Entry>()
 

@@ -5,12 +5,12 @@ import { countOf } from './raw-headers.ts'
 import type { Arrival, Refusal, RoutePolicy, Step } from './steps.ts'
 
 /**
- * Host and Origin checks against DNS rebinding (MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security):
- * a page of another site must not reach a gateway on the user's machine through a name that it controls.
+ * Host and Origin checks against DNS rebinding (MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security): a web page
+ * must not reach a gateway on the user's machine through a name that it controls.
  */
 export interface HostGuard {
   allowsHost(host: string | undefined): boolean
-  /** For origins that no router's CORS names. */
+  /** For origins without a router's CORS policy. */
   allowsOrigin(origin: string, host: string | undefined): boolean
 }
 
@@ -21,7 +21,7 @@ export interface HostGuardOptions {
   allowedHosts: readonly string[]
   /** Origins accepted in addition. */
   allowedOrigins: readonly string[]
-  /** Of the settings: its host is a name of the gateway. */
+  /** The settings' public URL, whose host is a name of the gateway. */
   publicUrl?: string
 }
 
@@ -46,7 +46,7 @@ export function createHostGuard(options: HostGuardOptions): HostGuard {
     if (authority === undefined) return false
     const name = hostName(authority)
     if (local) return isLoopback(name) || hosts.has(name) || name === publicName
-    // A page that came from this address; a name that is not known may be anybody's, who points it here.
+    // A page served from this address; an unknown name may be controlled by an attacker.
     return authority === host?.toLowerCase() && isOwnName(name)
   }
 
@@ -56,7 +56,7 @@ export function createHostGuard(options: HostGuardOptions): HostGuard {
 
   return {
     allowsHost(host) {
-      // A client uses few names, so the decision is looked up, not made, on nearly every request.
+      // Decisions are cached, as clients use few names.
       const decided = host !== undefined ? known.get(host) : undefined
       if (decided !== undefined) return decided
       const allowed = allowsHost(host)
@@ -73,17 +73,17 @@ export function hostName(authority: string): string {
   return (bracketed?.[1] ?? authority.replace(/:\d+$/, '')).toLowerCase()
 }
 
-/** A step that decides at once, so that it also stands before what is no route. */
+/** A synchronous step, which can also run without a route. */
 export interface EarlyStep<Request> extends Step<Request> {
   run(request: Request): Refusal | undefined
 }
 
-/** Refuses requests to host names that are not the gateway's. */
+/** Refuses requests to host names other than the gateway's. */
 export function hostStep({ allowsHost }: HostGuard): EarlyStep<Arrival> {
   return {
     name: 'host',
     run({ rawHeaders, host }) {
-      // Two Host headers are an attack on a server that reads the other one (RFC 9112, 3.2).
+      // Two Host headers attack a server that reads the other one (RFC 9112, 3.2).
       if (countOf('host', rawHeaders) > 1)
         return { status: 400, message: 'The request has more than one Host header' }
       if (host === undefined) return { status: 400, message: 'The request has no Host header' }

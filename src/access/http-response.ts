@@ -23,7 +23,7 @@ export class HttpResponse {
 
   toWeb(): Response {
     const { status, headers, body } = this
-    // Text, however empty, would have a type.
+    // Even an empty text would get a content type.
     const isEmpty = 'length' in Object(body) && (body as string).length === 0
     return new Response(isEmpty ? null : (body as string), { status, headers })
   }

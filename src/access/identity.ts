@@ -1,21 +1,21 @@
-/** Who calls, as far as credentials tell. */
+/** The caller according to its credentials. */
 export interface Identity {
-  /** Owns sessions and a share of the limits: nobody else has the same. */
+  /** Unique key, which owns sessions and a share of the limits. */
   caller: string
-  /** For the log, where it is another one. */
+  /** Name for the log, if different. */
   callerName?: string
-  /** `sub` of the token, else its `client_id`; the name of a token of a file. */
+  /** `sub` of the token, or its `client_id`; the name of a file token. */
   subject: string
-  /** Who issued the token; absent for a token of a file. */
+  /** Issuer of the token; absent for a file token. */
   issuer?: string
-  /** `client_id` or `azp` of the token, where it has one. */
+  /** `client_id` or `azp` of the token, if any. */
   clientId?: string
   scopes: ReadonlySet<string>
-  /** The settings say who it is, and not the configuration of the router. */
+  /** Whether the settings define it, not the router's configuration. */
   bySettings?: boolean
-  /** Of the token, at most 16 KiB of JSON in all: one that does not fit is left out. */
+  /** Claims of the token, at most 16 KiB of JSON; those that do not fit are omitted. */
   claims: Claims
 }
 
-/** The claims of a token that was found to be sound (RFC 7519, 4.1; RFC 7662, 2.2). */
+/** The claims of a valid token (RFC 7519, 4.1; RFC 7662, 2.2). */
 export type Claims = Readonly<Record<string, unknown>>

@@ -16,16 +16,16 @@ import type { Claims } from './steps.ts'
 export interface IntrospectionRules extends GrantRules {
   /** One of them must be in `aud`. */
   audience: readonly string[]
-  /** Milliseconds for which an answer is used again. */
+  /** Milliseconds for which an answer is cached. */
   cacheTtl: number
 }
 
-/** Of what may be sent as `Bearer`: the type of RFC 6749, 5.1, in place of which some servers say what the token is. */
+/** Token types usable as `Bearer`: the type of RFC 6749, 5.1; some servers state the kind of token instead. */
 const TYPES = /^(?:bearer|access_token)$/i
-/** Questions under way at one time; beyond that tokens cannot be judged. */
+/** Maximum concurrent introspections; beyond, tokens cannot be checked. */
 const MAX_ASKED = 100
 
-/** Judges tokens by asking the authorization server (RFC 7662). */
+/** Checks tokens by asking the authorization server (RFC 7662). */
 export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, parts: IssuerParts): Judge {
   const { log, now, steady } = parts
   const judged = new JudgedTokens<{ grant: Grant; until: number }>()
@@ -35,7 +35,7 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
   async function judge(token: string, digest: string): Promise<Verdict> {
     try {
       const verdict = verdictOf(await ask(token), issuer.issuer, rules, now())
-      // Refusals are not kept: whoever sends made-up tokens would drive out those that are good.
+      // Refusals are not cached, as invented tokens would displace valid ones.
       if (!('status' in verdict)) judged.set(digest, { grant: verdict, until: steady() + rules.cacheTtl })
       return verdict
     } catch (error) {
@@ -60,7 +60,7 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
   }
 }
 
-/** @returns asks about one token; it throws an Error that says why there is no answer */
+/** @returns a function that introspects a token and throws an Error with the reason if that fails */
 function asker(issuer: Issuer, parts: IssuerParts): (token: string) => Promise<Claims> {
   const { clientId = '', clientSecret = '', introspectionUrl: url } = issuer
   const login = basicLogin(clientId, clientSecret)
@@ -91,7 +91,7 @@ function verdictOf(claims: Claims, issuer: string, rules: IntrospectionRules, no
   return grantOf({ ...claims, ...(exp !== undefined && { exp }) }, issuer, rules)
 }
 
-/** Seconds, which some servers write as a text; NaN: it is no number. */
+/** Seconds, which some servers write as text; NaN if invalid. */
 function timeOf(claim: unknown): number | undefined {
   if (claim === undefined || claim === null) return undefined
   return typeof claim === 'number' || (typeof claim === 'string' && claim !== '') ? Number(claim) : Number.NaN

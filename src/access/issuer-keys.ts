@@ -2,31 +2,31 @@ import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { discover, fetchDocument, type IssuerParts, objectOf } from './discovery.ts'
 
-/** Loaded for the first token: commands that only look at configurations judge none. */
+/** Loaded at the first token, as most commands need none. */
 export const jose = () => import('jose')
 
-/** The public keys of an issuer; another object when they are others. */
+/** The public keys of an issuer; a new object if they change. */
 export interface Keys {
   readonly find: JWTVerifyGetKey
 }
 
 export interface KeySource {
   issuer: string
-  /** Absent: the metadata of the issuer says it. */
+  /** Absent: found in the issuer's metadata. */
   jwksUrl?: string
 }
 
-/** Milliseconds after which keys are fetched again while they are used. */
+/** Milliseconds after which keys in use are fetched again. */
 const FRESH = 600_000
-/** Milliseconds for which they are used beyond that while the issuer does not respond. */
+/** Milliseconds for which old keys may be used while the issuer does not respond. */
 const STALE = 3_600_000
-/** Milliseconds between two fetches: tokens with made-up keys must not make the gateway attack the issuer. */
+/** Minimum milliseconds between fetches, so that tokens with invented keys do not cause many. */
 const PAUSE = 30_000
-/** The same while there are no keys, so that the gateway soon notices that the issuer is back. */
+/** The same while there are no keys, to recover soon. */
 const PAUSE_WITHOUT = 5_000
 const MAX_KEYS = 100
 
-/** The public keys of one issuer, fetched when they are wanted. */
+/** The public keys of one issuer, fetched on demand. */
 export class IssuerKeys {
   private text = ''
   private keys: Keys | undefined
@@ -48,13 +48,13 @@ export class IssuerKeys {
     return this.age > FRESH + STALE ? undefined : this.keys
   }
 
-  /** The keys as they are known; when they are old they are fetched besides. */
+  /** The current keys; old ones are refreshed in the background. */
   current(): Keys | undefined {
     if (this.keys && this.age > FRESH) this.refresh().catch(unexpected('fetching the keys of an issuer'))
     return this.usable
   }
 
-  /** Fetches them, unless that was done a moment ago. */
+  /** Fetches the keys, unless that was done a moment ago. */
   async refresh(): Promise<Keys | undefined> {
     const { steady } = this.parts
     const pause = this.usable ? PAUSE : PAUSE_WITHOUT
@@ -85,7 +85,7 @@ export class IssuerKeys {
   }
 }
 
-/** @throws Error that says why it is no key set */
+/** @throws Error if it is not a key set */
 async function finder(text: string): Promise<JWTVerifyGetKey> {
   const set = objectOf(text)
   if (!set || !Array.isArray(set.keys)) throw new Error('the response is not a JSON Web Key Set')

@@ -13,7 +13,7 @@ import {
 import { type IssuerKeys, jose, type Keys } from './issuer-keys.ts'
 import type { Denial } from './steps.ts'
 
-/** Of tokens with a public and a private key: with a shared secret whoever checks tokens could make them. */
+/** Asymmetric algorithms: with a shared secret, every verifier could create tokens. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
 export interface TrustedIssuer {
@@ -29,7 +29,7 @@ export interface JwtRules extends GrantRules {
   now: () => number
 }
 
-/** What jose says of a token, as a sentence. */
+/** Explanations of jose's errors. */
 const FAULTS: Readonly<Record<string, string>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: 'The signature algorithm of the token is not accepted',
   ERR_JOSE_NOT_SUPPORTED: 'The token demands an extension that is not supported',
@@ -37,21 +37,21 @@ const FAULTS: Readonly<Record<string, string>> = {
   ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'The token does not say which key of its issuer it is signed with',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'The signature of the token is wrong',
 }
-/** The same of a claim that is not as it must be. */
+/** Explanations of invalid claims. */
 const CLAIM_FAULTS: Readonly<Record<string, string>> = {
   aud: 'The token was issued for another audience',
   exp: 'The token does not say when it expires',
   nbf: 'The token is not valid yet',
 }
-/** Of access tokens (RFC 9068, 4), and of servers that are older than that: not of tokens for logouts, proofs and events. */
+/** Types of access tokens (RFC 9068, 4), including older servers: not of logout tokens, proofs and events. */
 const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
 /** Header, payload and signature (RFC 7515, 7.1). */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const MALFORMED = 'The token is not a valid JSON Web Token'
-/** The key may be one that was not there when the keys were fetched. */
+/** Errors after which the key may be newer than the fetched keys. */
 const NEW_KEY = new Set(['ERR_JWKS_NO_MATCHING_KEY', 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'])
 
-/** Judges JSON Web Tokens by the keys of their issuers (RFC 7519, RFC 8725). */
+/** Checks JSON Web Tokens with the keys of their issuers (RFC 7519, RFC 8725). */
 export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Judge {
   const byName = new Map(issuers.map((one) => [one.issuer, one]))
   const judged = new JudgedTokens<{ grant: Grant; keys: Keys; source: IssuerKeys }>()
@@ -77,7 +77,7 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
     return verdict
   }
 
-  /** Tries once more where the issuer may have other keys by now. */
+  /** Retries if the issuer may have new keys. */
   async function withNewKeys(token: string, issuer: TrustedIssuer, keys: Keys) {
     const first = await verify(token, issuer, keys)
     if (!first.code || !NEW_KEY.has(first.code) || !(await mayBeNew(token, first.code)))
@@ -111,21 +111,21 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
   return (token) => {
     const digest = hash('sha256', token, 'base64')
     const known = judged.get(digest)
-    // With other keys it is judged again: its own may have been withdrawn.
+    // With other keys the token is checked again, as its own may have been withdrawn.
     if (known && known.source.current() === known.keys && rules.now() < (known.grant.until ?? 0))
       return known.grant
     return judge(token, digest)
   }
 }
 
-/** What of a header keeps a token that is sound from being an access token without extensions. */
+/** Why a valid token's header is not that of a plain access token. */
 function headerFault({ typ = 'JWT', crit }: JWTHeaderParameters): Denial | undefined {
-  // jose knows one extension (RFC 7797), which no token needs.
+  // jose supports one extension (RFC 7797), which no token needs.
   if (crit !== undefined) return denied(FAULTS.ERR_JOSE_NOT_SUPPORTED!)
   return typeof typ === 'string' && TYPES.test(typ) ? undefined : denied('The token is not an access token')
 }
 
-/** A signature is wrong because of a new key only where the token does not name its key. */
+/** A wrong signature may mean a new key only if the token does not name its key. */
 async function mayBeNew(token: string, code: string): Promise<boolean> {
   if (code === 'ERR_JWKS_NO_MATCHING_KEY') return true
   const { decodeProtectedHeader } = await jose()

@@ -3,7 +3,7 @@ import type { Step } from './steps.ts'
 
 const PARAMETER = 'discovery'
 
-/** Reads how a client wants tools to be listed: by `discovery=search` or `discovery=list` in the URL. */
+/** Reads the tool listing mode from the URL: `discovery=search` or `discovery=list`. */
 export const listingStep: Step = {
   name: 'listing',
   run(request) {

@@ -1,63 +1,66 @@
 import { getHeapStatistics } from 'node:v8'
 import { countRefusal } from './refusals.ts'
 
-/** Bytes of a message for which the last quarter of the memory is kept, so that large ones never keep it out. */
+/**
+ * Bytes of a message for which the last quarter of the memory is reserved, so that large ones never displace small
+ * ones.
+ */
 export const SMALL = 64 * 1024
 const SHARE_OF_LARGE = 0.75
-/** What one caller, or one address without callers, may hold of it, so that others are still served. */
+/** Share of the memory that one caller, or anonymous address, may hold. */
 const SHARE_OF_ONE = 0.5
-/** What one sharer holds, as long as it holds something. */
+/** Memory held by one quota key. */
 interface Share {
   bytes: number
-  /** Holds that are not empty. */
+  /** Number of its reservations that are not empty. */
   holds: number
 }
 
-/** Bytes: `maxBuffered` by default, at most. */
+/** Maximum default of `maxBuffered`, in bytes. */
 const MOST = 1024 * 1024 * 1024
 
-/** A quarter of the heap: what waits is held as text, as bytes and sometimes parsed, for a moment all at once. */
+/** A quarter of the heap, as data may exist as text, as bytes and parsed at the same time. */
 export function defaultMaxBuffered(): number {
   return Math.min(MOST, Math.floor(getHeapStatistics().heap_size_limit / 4))
 }
 
 /**
- * Counts the bytes that the whole process holds for others: bodies that are read, answers that are on their way,
- * messages that wait. Who wants to hold more asks before.
+ * Counts the bytes that the process holds for clients and servers: bodies, answers, queued messages. Reserve before
+ * holding more.
  */
 export class Memory {
   /** Bytes held now. */
   used = 0
-  /** Bytes held at most: `maxBuffered`. */
+  /** Maximum bytes held: `maxBuffered`. */
   limit = defaultMaxBuffered()
-  /** Bytes in one queue at most: `maxQueued`. */
+  /** Maximum bytes in one queue: `maxQueued`. */
   queueLimit = 16 * 1024 * 1024
 
-  /** Whether only small messages are taken. */
+  /** Whether only small messages are accepted. */
   get pressed(): boolean {
     return this.used - this.spareBytes > this.limit * SHARE_OF_LARGE - SMALL
   }
   private readonly shares = new Map<string, Share>()
-  /** What gives way, by sharer, the least recently filled first. */
+  /** Discardable reservations by quota key, least recently filled first. */
   private readonly spares = new Map<string, Set<SpareHold>>()
   private spareBytes = 0
 
-  /** For one request, or one answer. @param sharer whose share of the limits it is; absent: nobody's */
+  /** A reservation for one request or answer. @param sharer quota key; absent: none */
   hold(sharer?: string): Hold {
     return new Hold(this, Number.POSITIVE_INFINITY, sharer)
   }
-  /** For one queue of messages: it takes any message when it is empty, and `maxQueued` in all. */
+  /** A reservation for one queue of messages: at most `maxQueued`, but any message if empty. */
   queue(sharer?: string): Hold {
     return new Hold(this, this.queueLimit, sharer)
   }
   /**
-   * For what is only worth keeping while nothing else needs the memory.
-   * @param giveWay frees a part of it, until it holds nothing
+   * A reservation for data that may be discarded when memory is needed.
+   * @param giveWay frees a part of it, until it is empty
    */
   spare(sharer: string, giveWay: () => void): Hold {
     return new SpareHold(this, sharer, giveWay)
   }
-  /** Whether so many bytes more fit, for a purpose that holds `size` with them; what is spare gives way. */
+  /** Whether `bytes` more fit for a reservation of then `size` bytes; discards spare data if necessary. */
   fits(bytes: number, size: number, sharer: string | undefined, share: Share | undefined): boolean {
     const most = size <= SMALL ? this.limit : this.limit * SHARE_OF_LARGE
     if (this.used - this.spareBytes + bytes > most) return false
@@ -72,7 +75,7 @@ export class Memory {
       spare.giveWay()
     }
   }
-  /** Counts so many bytes more, or less, of what gives way. */
+  /** Adjusts the bytes of discardable data. */
   countSpare(hold: SpareHold, sharer: string, bytes: number): void {
     this.spareBytes += bytes
     const spares = this.spares.get(sharer) ?? new Set()
@@ -80,23 +83,23 @@ export class Memory {
     if (hold.size > 0) this.spares.set(sharer, spares.add(hold))
     else if (!spares.size) this.spares.delete(sharer)
   }
-  /** The share of whom a hold begins to hold something for. */
+  /** The share of a quota key, when a reservation becomes non-empty. */
   enter(sharer: string): Share {
     const share = this.shares.get(sharer) ?? { bytes: 0, holds: 0 }
     if (share.holds++ === 0) this.shares.set(sharer, share)
     return share
   }
-  /** A hold holds nothing any more. */
+  /** Called when a reservation becomes empty. */
   leave(sharer: string, share: Share): void {
     if (--share.holds === 0) this.shares.delete(sharer)
   }
 }
 
-/** A part of the memory that is held for one purpose; free it when that is over. */
+/** Memory reserved for one purpose; free it afterwards. */
 export class Hold {
   /** Bytes. */
   size = 0
-  /** Of its sharer; kept while it holds something, as looking it up would cost each call several times. */
+  /** Share of its quota key, cached while not empty. */
   private share: Share | undefined
 
   constructor(
@@ -107,7 +110,7 @@ export class Hold {
 
   private closed = false
 
-  /** Holds so many bytes more; false, and nothing is held, when they do not fit. */
+  /** Reserves more bytes; false, without a change, if they do not fit. */
   add(bytes: number): boolean {
     if (this.closed) return false
     const size = this.size + bytes
@@ -119,17 +122,17 @@ export class Hold {
       countRefusal('maxBuffered')
       return false
     }
-    // Of what gives way, a part may have gone.
+    // Making room may have discarded a part of this reservation.
     this.set(this.size + bytes)
     return true
   }
-  /** Holds so many bytes in place of what was held; false, and nothing changes, when they do not fit. */
+  /** Changes the reservation to `bytes`; false, without a change, if they do not fit. */
   replace(bytes: number): boolean {
     if (bytes > this.size) return this.add(bytes - this.size)
     this.set(bytes)
     return true
   }
-  /** Counts so many bytes as held: they are there already. */
+  /** Sets the reservation for bytes that already exist. */
   set(bytes: number): void {
     const { memory, sharer } = this
     if (this.size === 0 && bytes > 0 && sharer !== undefined) this.share = memory.enter(sharer)
@@ -141,7 +144,7 @@ export class Hold {
     memory.leave(sharer, this.share)
     this.share = undefined
   }
-  /** Frees all, and holds nothing from now on. */
+  /** Frees all, and refuses further bytes. */
   close(): void {
     this.free()
     this.closed = true
@@ -170,11 +173,11 @@ class SpareHold extends Hold {
 /** Of this process. */
 export const memory = new Memory()
 
-/** What a value of JSON, with its place in an object or array, takes at the least once it is parsed. */
+/** Minimum bytes of a parsed JSON value and its slot. */
 const PER_VALUE = 40
 const [COMMA, BRACKET, BRACE] = [44, 91, 123]
 
-/** Bytes that a JSON text takes when it is parsed: `[{},{},…]` takes twenty times its length. */
+/** Bytes of a JSON text when parsed: `[{},{},…]` takes twenty times its length. */
 export function parsedSize(text: Uint8Array | string): number {
   const bytes = typeof text === 'string' ? Buffer.from(text, 'latin1') : text
   if (bytes.length < 4096) return bytes.length

@@ -4,9 +4,9 @@ import type { ScopeChallenge } from './permissions.ts'
 import { RETRY_AFTER } from './refusals.ts'
 import type { Authenticate, Denial, Identity } from './steps.ts'
 
-/** An endpoint as OAuth clients know it (RFC 9728). */
+/** An endpoint as an OAuth protected resource (RFC 9728). */
 export interface ProtectedResource {
-  /** Its identifier: the URL at which clients reach it. */
+  /** Its identifier: the URL for clients. */
   url: string
   /** Path of its metadata. */
   path: string
@@ -37,14 +37,14 @@ export interface OAuthRoute {
   mcp: ProtectedResource
   /** Of `/sse` and `/message`. */
   sse: ProtectedResource
-  /** That a token must have. */
+  /** Required scopes of a token. */
   scopes: readonly string[]
   judge: Judge
-  /** Callers that a token of the settings makes known. */
+  /** Callers with a token of the settings. */
   known: (authorization: string | undefined) => Identity | undefined
 }
 
-/** Tells clients of a resource server which scopes a token must have for one operation. */
+/** The challenge with the scopes that one operation requires. */
 export function scopeChallenge({ mcp, sse }: Pick<OAuthRoute, 'mcp' | 'sse'>): ScopeChallenge {
   return (path, scopes) => refusedBy(SCOPE, challengeOf((isMcp(path) ? mcp : sse).metadataUrl, scopes))
 }
@@ -53,10 +53,10 @@ function isMcp(path: string): boolean {
   return /\/mcp\/?$/.test(path)
 }
 
-/** Scheme, and what a token of an authorization server may consist of (RFC 6750, 2.1). */
+/** Scheme, and the permitted characters of a token (RFC 6750, 2.1). */
 const BEARER = /^bearer +([A-Za-z\d._~+/-]+=*) *$/i
 
-/** A resource server of OAuth 2.1, as the authorization chapter of MCP wants it (2025-06-18 to 2026-07-28). */
+/** A resource server of OAuth 2.1, as specified by the authorization chapter of MCP (2025-06-18 to 2026-07-28). */
 export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRoute): Authenticate {
   const challenges = [mcp, sse].map(({ metadataUrl }) => challengeOf(metadataUrl, scopes))
   return (request) => {
@@ -94,7 +94,7 @@ const SCOPE: Denial = {
   message: 'The token does not have all scopes that are needed here',
 }
 
-/** Error codes (RFC 6750, 3.1), by status; none where no token was sent, and where the gateway is at fault. */
+/** Error codes (RFC 6750, 3.1) by status; none without a token, and for server errors. */
 const ERRORS: Readonly<Record<number, string>> = {
   400: 'invalid_request',
   401: 'invalid_token',

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 import { type CertificateNames, certificateNames } from './client-certificate.ts'
 
-/** What is known of the connection of a client by which another worker of the gateway has got a request. */
+/** The client's connection, for a request forwarded by another worker. */
 export interface OuterConnection {
   /** IP address of its other end. */
   address?: string | undefined
   certificate?: CertificateNames | undefined
-  /** It is that of another gateway, which counts the calls of its clients. */
+  /** Whether it belongs to another gateway, which counts its clients' calls itself. */
   isGateway: boolean
 }
 
-/** As the value of a header. @param connection the socket, or its description from another worker */
+/** Encoded as a header value. @param connection the socket, or its description from another worker */
 export function outerText(connection: Socket | OuterConnection | undefined, isGateway: boolean): string {
   const known =
     connection && 'remoteAddress' in connection

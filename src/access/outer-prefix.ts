@@ -1,13 +1,13 @@
-/** Characters of a header that are looked at. */
+/** Maximum characters read of a header. */
 const MAX_LENGTH = 1_000
-/** One or more segments, none of them empty: a path that begins with two slashes names another host. */
+/** One or more non-empty segments: a path that begins with two slashes names another host. */
 const PREFIX = /^(?:\/[\w.~!$&'()*+;=:@%-]+)+\/?$/
 
 /**
- * Reads the path below which proxies serve the gateway, from `X-Forwarded-Prefix`. Several values are of several proxies,
- * the outermost first.
- * @param trusts whether an address is that of a proxy that is believed
- * @returns gives the path, without a slash at its end; empty when there is none, or none that can be believed
+ * Reads the path below which proxies serve the gateway, from `X-Forwarded-Prefix`. Several values come from several
+ * proxies, outermost first.
+ * @param trusts whether an address is a trusted proxy
+ * @returns the path without a trailing slash; empty if absent or untrusted
  */
 export function outerPrefixReader(
   trusts: (address: string) => boolean,

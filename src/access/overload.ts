@@ -2,35 +2,35 @@ import { performance } from 'node:perf_hooks'
 import { countRefusal, limitReached, RETRY_AFTER } from './refusals.ts'
 import type { Step } from './steps.ts'
 
-/** Milliseconds of turns without a break that are too long: one alone is a reload or a collection of garbage. */
+/** Milliseconds of continuous slow ticks that count as overload; a single one may be a reload or garbage collection. */
 const PATIENCE = 1_000
 
-/** Where the time of a turn of the event loop comes from. */
+/** Source of event loop times. */
 export interface Turns {
   now(): number
-  /** Runs `listener` when all sockets of the turn are read. */
+  /** Calls `listener` when all sockets of the tick have been read. */
   afterTurn(listener: () => void): void
 }
 
 const NODE: Turns = { now: () => performance.now(), afterTurn: setImmediate }
 
 /**
- * Knows when more requests come than can be served. Node reads all requests that have come in one turn of the event loop.
- * Where there are several, none is answered before; so the last of them have waited for as long as the turn lasts.
+ * Detects overload from event loop lag. Node reads all pending requests in one tick and answers none of them before its
+ * end, so the last ones have waited as long as the tick lasts.
  */
 export class Overload {
   #began: number | undefined
   #ended = 0
-  /** When the first of the turns began that were too long. */
+  /** Start of the first of the slow ticks. */
   #since: number | undefined
 
-  /** @param most milliseconds that a turn may last */
+  /** @param most maximum milliseconds of a tick */
   constructor(
     readonly most: number,
     readonly turns: Turns = NODE,
   ) {}
 
-  /** Whether a request that is read now has to be refused. */
+  /** Whether to refuse the request read now. */
   refuses(): boolean {
     const now = this.turns.now()
     if (this.#began === undefined) {
@@ -50,7 +50,7 @@ export class Overload {
   }
 }
 
-/** Refuses the newest requests before any work is done for them, as long as there are more than can be served. */
+/** Refuses new requests during overload, before any work is done for them. */
 export function overloadStep(overload: Overload): Step {
   return {
     name: 'overload',

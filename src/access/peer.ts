@@ -6,8 +6,7 @@ import type { Peer, Stay } from './stay.ts'
 const peers = new WeakMap<Socket, Peer>()
 
 /**
- * Who sent a request, where no caller is known: the connection, on which nobody else sends; behind a proxy, which may
- * send the requests of many on one connection, the request alone.
+ * An anonymous client: its connection; behind a proxy, which may use one connection for many clients, only the request.
  */
 export function peerOf(
   socket: Socket | undefined,

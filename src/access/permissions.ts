@@ -2,50 +2,50 @@ import { valueAt } from '../json/index.ts'
 import { createGlob, type Glob } from './glob.ts'
 import type { Identity } from './identity.ts'
 
-/** What rules name. */
+/** Kinds of items in rules. */
 export type Usable = 'tools' | 'prompts' | 'resources'
 
-/** `authorize` of a router, as a configuration gives it. */
+/** `authorize` of a router, as configured. */
 export interface AuthorizeRules {
   default: 'allow' | 'deny'
   rules: readonly (Partial<Record<Usable, readonly string[]>> & Demands)[]
 }
 
-/** What a rule demands of callers; what is absent is not demanded. */
+/** Conditions of a rule for callers; absent ones always hold. */
 interface Demands {
   scopes?: readonly string[]
-  /** Values by claim, one of which it must have. */
+  /** Accepted values by claim. */
   claims?: Readonly<Record<string, readonly string[]>>
   callers?: readonly string[]
 }
 
 /** What one caller may use of a route. */
 export interface Permissions {
-  /** Whether what no rule can name may be used. */
+  /** Whether items that rules cannot name may be used. */
   readonly allowsUnknown: boolean
-  /** Equal for callers who may use the same. */
+  /** Equal for callers with the same permissions. */
   key(): string
   allows(kind: Usable, name: string): boolean
-  /** Headers that ask for a token with more scopes, and those scopes, where nothing else is missing. */
+  /** The missing scopes and the challenge headers, if only scopes are missing. */
   lacks(kind: Usable, name: string): Lacking | undefined
 }
 
 export interface Lacking {
-  /** All that the operation needs. */
+  /** All scopes that the operation requires. */
   scopes: readonly string[]
   headers: Record<string, string>
 }
 
-/** Makes what the caller of a request may use. */
+/** Determines the permissions of a request's caller. */
 export type Authorize = (request: { identity: Identity | undefined; path: string }) => Permissions
 
 /** The `WWW-Authenticate` value for a token that lacks scopes, at the endpoint of that path. */
 export type ScopeChallenge = (path: string, scopes: readonly string[]) => string
 
-/** Rules that a caller must meet. */
+/** Rules that must allow a request. */
 export interface Bound {
   authorize: AuthorizeRules
-  /** What of an identity counts for these rules; absent: all. */
+  /** The part of an identity that these rules trust; absent: all. */
   trusted?: (identity: Identity) => Identity | undefined
 }
 
@@ -53,15 +53,15 @@ interface Rule extends Demands {
   globs: Readonly<Record<Usable, readonly Glob[]>>
 }
 
-/** Sets of rules so far. */
+/** Number of rule sets created. */
 let made = 0
 
 const URI_KINDS: ReadonlySet<Usable> = new Set(['resources'])
 
 /**
- * @param bounds all of which have to allow what is used
- * @param needed scopes that every request needs
- * @param challenge tells a client which scopes to ask for
+ * @param bounds must all allow an item
+ * @param needed scopes that every request requires
+ * @param challenge tells a client which scopes to request
  */
 export function createAuthorize(
   bounds: readonly Bound[],
@@ -69,7 +69,7 @@ export function createAuthorize(
   challenge: ScopeChallenge,
 ): Authorize {
   const judges = bounds.map(judgeOf)
-  // Other rules have the same numbers after a reload.
+  // Distinguishes rule sets before and after a reload.
   const own = ++made
   const known = new WeakMap<Identity, { path: string; permissions: Permissions }>()
   const permissionsOf = (identity: Identity | undefined, path: string): Permissions => {
@@ -93,7 +93,7 @@ export function createAuthorize(
   }
   return ({ identity, path }) => {
     if (!identity) return permissionsOf(identity, path)
-    // The rules for whoever has a token are the same with each of its requests, which nearly all have one path.
+    // Permissions are cached for each identity, as most of its requests have the same path.
     const last = known.get(identity)
     if (last?.path === path) return last.permissions
     const permissions = permissionsOf(identity, path)
@@ -102,13 +102,13 @@ export function createAuthorize(
   }
 }
 
-/** What one of the bounds says of a caller. */
+/** The decision of one set of rules about a caller. */
 interface Judged {
-  /** The rules that allow it something, by number. */
+  /** The matching rules, by number. */
   key(): string
   allowsUnknown: boolean
   allows(kind: Usable, name: string): boolean
-  /** That the caller needs, or has, by the first rule that names the thing and means the caller. */
+  /** Scopes that the caller needs or has, by the first rule for the item and the caller. */
   scopesOf(kind: Usable, name: string): readonly string[]
 }
 
@@ -147,7 +147,7 @@ function judgeOf({
   }
 }
 
-/** Whether a caller is one of those whom a rule means, whatever its scopes. */
+/** Whether a rule applies to a caller, apart from scopes. */
 function suits({ callers, claims = {} }: Rule, identity: Identity | undefined): boolean {
   if (callers && !(identity && callers.includes(identity.callerName ?? identity.caller))) return false
   return Object.entries(claims).every(([name, values]) => {
@@ -158,7 +158,7 @@ function suits({ callers, claims = {} }: Rule, identity: Identity | undefined): 
 
 const SCALARS = new Set(['string', 'number', 'boolean'])
 
-/** The keys that lead to a claim: a name that begins with a slash is a JSON Pointer (RFC 6901) into the claims. */
+/** The keys that lead to a claim: a name that begins with a slash is a JSON Pointer (RFC 6901). */
 function pathOf(name: string): string[] {
   if (!name.startsWith('/')) return [name]
   const keys = name.slice(1).split('/')

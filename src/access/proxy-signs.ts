@@ -1,4 +1,4 @@
-/** Whatever only proxies, load balancers and content networks send, in any spelling: `_` counts as `-`. */
+/** Headers that only proxies, load balancers and CDNs send; `_` counts as `-`. */
 const SIGN_OF_A_PROXY = new RegExp(
   `^(?:${[
     '(?:x-)?(?:http-)?(?:x-)?forward(?:ed)?(?:-.*)?|(?:x-)?(?:\\w+-)?via|cdn-.*|max-forwards|(?:x-)?proxy-?.*|x-nginx-.*',
@@ -11,7 +11,7 @@ const SIGN_OF_A_PROXY = new RegExp(
   'i',
 )
 
-/** Whether a header shows that a proxy has sent the request: many clients may share a connection of one. */
+/** Whether a header shows that a proxy sent the request, so that clients may share its connection. */
 export function isSignOfProxy(name: string): boolean {
   return SIGN_OF_A_PROXY.test(name.replaceAll('_', '-'))
 }

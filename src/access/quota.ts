@@ -1,17 +1,17 @@
 import { isIPv6 } from 'node:net'
 import { countRefusal, type LimitName } from './refusals.ts'
 
-/** The limit that is reached; undefined: none. */
+/** The exceeded limit; undefined: none. */
 export type Reached = LimitName | undefined
 
-/** How much of something there may be in all, at one prefix, and of one caller. */
+/** Limits in all, for one prefix, and for one caller. */
 export interface QuotaLimits {
   total?: [LimitName, number]
   prefix: [LimitName, number]
   caller: [LimitName, number]
 }
 
-/** Counts what callers have at prefixes, so that none of them takes what is there for all. */
+/** Counts resources by prefix and caller, so that no caller takes them all. */
 export class Quota {
   private total = 0
   private readonly prefixes = new Map<string, number>()
@@ -19,7 +19,7 @@ export class Quota {
 
   constructor(readonly limits: QuotaLimits) {}
 
-  /** Which limit `count` more would exceed. */
+  /** The limit that `count` more would exceed. */
   exceeded(prefix: string, caller: string, count = 1): Reached {
     const { limits } = this
     if (limits.total && this.total + count > limits.total[1]) return limits.total[0]
@@ -27,7 +27,9 @@ export class Quota {
     return (this.callers.get(caller) ?? 0) + count > limits.caller[1] ? limits.caller[0] : undefined
   }
 
-  /** Takes `count` more, or counts the refusal and gives the limit that is reached; a promise where others are asked. */
+  /**
+   * Takes `count` more, or counts the refusal and returns the exceeded limit; a promise if other processes are asked.
+   */
   take(prefix: string, caller: string, count = 1): Reached | Promise<Reached> {
     const limit = this.exceeded(prefix, caller, count)
     if (limit) countRefusal(limit)
@@ -45,7 +47,7 @@ export class Quota {
   }
 }
 
-/** Changes a count; one that is 0 is not kept. */
+/** Changes a count, and deletes it at 0. */
 export function bump<Key>(counts: Map<Key, number>, key: Key, by: number): number {
   const count = (counts.get(key) ?? 0) + by
   if (count > 0) counts.set(key, count)
@@ -53,16 +55,13 @@ export function bump<Key>(counts: Map<Key, number>, key: Key, by: number): numbe
   return count
 }
 
-/**
- * Whose share of the limits a request uses: that of a caller at its prefix, which names it; without a caller that of the
- * address, at all prefixes together.
- */
+/** Quota key of a request: its caller and prefix; without a caller, the address, for all prefixes together. */
 export function sharerOf(prefix: string, caller: string | undefined, address: string | undefined): string {
   if (caller === undefined) return networkOf(address ?? '')
   return JSON.stringify([prefix, caller])
 }
 
-/** The address of one party: of IPv6 the /64, of which everyone has all addresses. */
+/** The network of an address: of IPv6 the /64, which usually belongs to one party. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')

@@ -5,48 +5,48 @@ import { Buckets, type Flow, secondsOf, shortKey } from './buckets.ts'
 import { networkOf } from './quota.ts'
 import type { Refusal, Step, StepRequest } from './steps.ts'
 
-/** Whom a request is counted for. */
+/** The sender that a request is counted for. */
 export interface Subject {
-  /** Of the limits. */
+  /** Quota key. */
   sharer: string
-  /** Of the client. */
+  /** Address of the client. */
   address: string | undefined
-  /** The id of one that is the caller's. */
+  /** The caller's session id, if any. */
   session(): string | undefined
 }
 
 /** A request beyond a rate. */
 export interface Excess {
   per: RateRule['per']
-  /** Seconds after which it may come again. */
+  /** Seconds after which to retry. */
   retryAfter: number
 }
 
-/** What a route takes in a time. */
+/** Rate limits of a route. */
 export interface RateLimits {
   /**
-   * Counts requests that come together, each by itself.
-   * @param tools what each of them calls; undefined: it is not the call of a tool
+   * Counts requests that arrive together, each by itself.
+   * @param tools called by each request; undefined: not a tool call
    */
   take(subject: Subject, tools: readonly (string | undefined)[]): Excesses | Promise<Excesses>
 }
 
-/** For each of some requests: undefined where it may pass. */
+/** For each request: undefined if allowed. */
 export type Excesses = readonly (Excess | undefined)[]
 
-/** Counts requests of one exchange, as `RateLimits.take`. */
+/** Counts the requests of one HTTP exchange, as `RateLimits.take`. */
 export type Meter = (tools: readonly (string | undefined)[]) => Excesses | Promise<Excesses>
 
-/** One count of one key. */
+/** One count for one key. */
 export interface Take extends Flow {
   key: string
 }
 
-/** Counts that replicas share. */
+/** Counters shared by replicas. */
 export interface SharedBuckets {
   /**
-   * Counts one more for each of the takes, or for none where one of them has to wait.
-   * @returns milliseconds to wait for each; undefined: it is not known, as nothing answers
+   * Counts one more for each take, or none if one of them must wait.
+   * @returns milliseconds to wait for each; undefined: no answer
    */
   take(takes: readonly Take[]): Promise<readonly number[] | undefined>
 }
@@ -59,16 +59,16 @@ interface Counter {
   buckets: Buckets
 }
 
-/** Counters that are known at most; routes hold those that they use. */
+/** Maximum remembered counters; routes keep those in use. */
 const MAX_COUNTERS = 10_000
 
-/** The rates of a gateway. It outlives reloads, so that a rule which stays goes on counting. */
+/** The rates of a gateway, which survive reloads, so that unchanged rules keep their counts. */
 export class Rates {
   private readonly counters = new Map<string, Counter>()
 
   /**
    * @param everywhere rules for all routes together
-   * @param shared where replicas count together
+   * @param shared counters of replicas
    */
   constructor(
     private readonly everywhere: readonly RateRule[] = [],
@@ -76,7 +76,7 @@ export class Rates {
     private readonly now?: () => number,
   ) {}
 
-  /** @returns the rates of a route; undefined: it has none */
+  /** @returns the rates of a route; undefined: none */
   of(route: {
     prefix: string
     tenant: string
@@ -111,7 +111,7 @@ export class Rates {
   }
 }
 
-/** A server may read a name leniently: one in another case counts as well. */
+/** Servers may ignore case, so names are compared without it. */
 function countsOf(tools: readonly string[]): (tool: string) => boolean {
   const patterns = tools.map((pattern) => wildcards(fold(pattern)))
   return (tool) => {
@@ -131,7 +131,7 @@ function keyOf(per: RateRule['per'], { sharer, address, session }: Subject, tena
   return (per === 'session' ? session() : undefined) ?? sharer
 }
 
-/** Counts in this process. */
+/** Counts in this process only. */
 function alone(counts: readonly Count[]): Excess | undefined {
   const excess = excessOf(
     counts,
@@ -148,30 +148,30 @@ async function together(counts: readonly Count[], shared: SharedBuckets): Promis
   return waits ? excessOf(counts, waits) : alone(counts)
 }
 
-/** The one that has to wait for the longest time. */
+/** The excess with the longest wait. */
 function excessOf(counts: readonly Count[], waits: readonly number[]): Excess | undefined {
   const longest = Math.max(0, ...waits)
   const count = longest > 0 ? counts[waits.indexOf(longest)] : undefined
   return count && { per: count.counter.per, retryAfter: secondsOf(longest) }
 }
 
-/** A request that was refused because of a rate. */
+/** A request refused because of a rate. */
 export interface RateRefusal {
   prefix: string
   per: RateRule['per']
   caller: string | undefined
-  /** Of the client. */
+  /** Address of the client. */
   address: string | undefined
 }
 
-/** Words for a client. */
+/** Message for the client. */
 export function rateMessage({ retryAfter }: Excess): string {
   return `Too many requests: try again in ${retryAfter} s`
 }
 
 /**
- * Has requests counted. What a POST holds is counted once its messages are known, with the `meter` that is set here; any
- * other request counts as one.
+ * Counts requests. A POST is counted once its messages are known, by the `meter` set here; any other request counts as
+ * one.
  */
 export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): Step {
   const refusalOf = ([excess]: Excesses): Refusal | undefined =>
@@ -184,7 +184,7 @@ export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): 
     name: 'rate',
     run(request) {
       const { route, forwarded } = request
-      // The replica that passed a request on has counted it.
+      // A forwarded request was counted by the replica that received it.
       if (!route.rate || forwarded) return undefined
       const meter = meterOf(request, route.rate, onRefused)
       request.meter = meter

@@ -1,7 +1,7 @@
 /**
- * How many headers of a request have a name: Node reads the first of those that a request may have once.
+ * Number of headers with a name: Node keeps only the first of headers that may occur once.
  * @param name in lower case
- * @param rawHeaders names and values in turn; absent: none is known
+ * @param rawHeaders alternating names and values; absent: unknown
  */
 export function countOf(name: string, rawHeaders: readonly string[] = []): number {
   let count = 0

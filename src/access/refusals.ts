@@ -1,4 +1,4 @@
-/** The settings (`limits`) beyond which something is refused or ended. */
+/** The settings (`limits`) beyond which requests are refused or ended. */
 export type LimitName =
   | 'maxConnections'
   | 'maxConnectionsPerAddress'
@@ -13,7 +13,7 @@ export type LimitName =
   | 'maxBuffered'
   | 'writeTimeout'
 
-/** What a client is told that is refused beyond a limit. */
+/** Message to a client refused because of a limit. */
 export function limitReached(limit: LimitName): string {
   return `The gateway has reached a limit (${limit}): try again later`
 }
@@ -30,5 +30,5 @@ export function refusals(): ReadonlyMap<LimitName, number> {
   return counts
 }
 
-/** Seconds after which a client that was refused may try again. */
+/** Retry-After of refused clients, in seconds. */
 export const RETRY_AFTER = '5'

@@ -7,16 +7,16 @@ import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { SharedBuckets, Take } from './rate.ts'
 
-/** Milliseconds for the answer to a count: a request waits for it. */
+/** Milliseconds allowed for a count, as the request waits for it. */
 const ANSWER = 250
-/** Milliseconds between two attempts to connect, at most. */
+/** Maximum milliseconds between attempts to connect. */
 const LONGEST_PAUSE = 15_000
-/** A Redis Cluster keeps what has the same words in braces at one node, where one script may count all of it. */
+/** A Redis Cluster keeps keys with the same text in braces on one node, as a script requires. */
 const PREFIX = '{plantgw:rate}:'
 
 /**
- * `Buckets` in Redis, by the clock of the server. KEYS are the times at which the buckets are full again, in milliseconds;
- * ARGV has `interval` and `burst` of each. Redis writes numbers with 14 digits unless it is told otherwise.
+ * `Buckets` in Redis, by the server's clock. KEYS store when each bucket is full again, in milliseconds; ARGV has
+ * `interval` and `burst` of each. Redis writes numbers with 14 digits by default.
  */
 const SCRIPT = `
 local time = redis.call('TIME')
@@ -36,14 +36,14 @@ if not over then
 end
 return waits`
 
-/** Counts that replicas share in Redis. It holds a connection: close it. */
+/** Counters that replicas share in Redis. It holds a connection, so close it. */
 export interface RedisBuckets extends SharedBuckets {
   close(): void
 }
 
 /**
- * Connects, and connects again by itself; meanwhile nothing is known.
- * @throws Error when ioredis is not installed
+ * Connects and reconnects automatically; meanwhile counts are unknown.
+ * @throws Error if ioredis is not installed
  */
 export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
   requirePackages('redis')
@@ -121,7 +121,7 @@ export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
 
 const MOVED = { hint: 'This is a node of a Redis Cluster: write `cluster_type: cluster` in `redis`' }
 
-/** The error code by which a node of a Redis Cluster refuses keys of other nodes. */
+/** Whether a Redis Cluster node refused keys of another node. */
 function isMoved({ message }: Error): boolean {
   return message.startsWith('MOVED ')
 }

@@ -3,30 +3,30 @@ import { type Hold, memory } from './memory.ts'
 import { type Quota, type Reached, sharerOf } from './quota.ts'
 import type { Step } from './steps.ts'
 
-/** Who stands at the other end as far as can be told without a credential: nothing of it is anybody else's. */
+/** An anonymous client, identified by its connection or request. */
 export interface Peer {
-  /** No other peer has the same. */
+  /** Unique key. */
   readonly key: string
   readonly gone: boolean
-  /** Runs `listener` once when it goes, or soon if it has gone. */
+  /** Calls `listener` once when it disconnects, or soon if it already has. */
   onGone(listener: () => void): void
 }
 
-/** Bytes that a call takes of the gateway besides its messages. */
+/** Bytes charged for a call in addition to its messages. */
 const PER_CALL = 4096
 
-/** What one request has of the gateway until it is over: calls under way, and memory. */
+/** Resources of one request until it ends: running calls and memory. */
 export class Stay implements Peer {
-  /** Bytes of its body, and of what answers it. */
+  /** Memory of its body and its answer. */
   readonly hold: Hold
-  /** Whose share of the limits it uses. */
+  /** Quota key. */
   readonly sharer: string
   private calls = 0
   private users = 1
   private name: string | undefined
   private listeners: (() => void)[] = []
 
-  /** @param quota of calls under way; absent: they are not counted */
+  /** @param quota of running calls; absent: not counted */
   constructor(
     private readonly prefix: string,
     sharer: string,
@@ -36,7 +36,7 @@ export class Stay implements Peer {
     this.hold = memory.hold(sharer)
   }
 
-  /** Counts calls as under way until it is over; the limit that is reached when there are too many. */
+  /** Counts calls as running until the request ends; returns the exceeded limit, if any. */
   begin(calls: number): Reached | Promise<Reached> {
     const limit = this.quota?.take(this.prefix, this.sharer, calls)
     return limit instanceof Promise
@@ -45,17 +45,17 @@ export class Stay implements Peer {
   }
   private begun(calls: number, limit: Reached): Reached {
     if (limit) return limit
-    // Its client left meanwhile.
+    // The client disconnected meanwhile.
     if (this.gone) this.quota?.give(this.prefix, this.sharer, calls)
     else this.calls += calls
     return this.hold.add(calls * PER_CALL) ? undefined : 'maxBuffered'
   }
-  /** Its calls turned out to be streams without an end, which connections bound. */
+  /** Stops counting its calls, which are endless streams limited by connections. */
   uncount(): void {
     this.quota?.give(this.prefix, this.sharer, this.calls)
     this.calls = 0
   }
-  /** Its calls go on after the answer to the request; what is returned ends them. */
+  /** Keeps the lease beyond the answer; call the result to end it. */
   extend(): () => void {
     this.users++
     let ended = false
@@ -64,7 +64,7 @@ export class Stay implements Peer {
       ended = true
     }
   }
-  /** The answer is out, or one that has extended it is done. */
+  /** Called when the answer is sent, or an extension ends. */
   end(): void {
     this.users--
     if (this.users !== 0) return
@@ -87,8 +87,8 @@ export class Stay implements Peer {
 }
 
 /**
- * Gives a request its part of the limits until its response is out.
- * @param calls counts calls under way; absent: they are not counted
+ * Leases a request's resources until its response is sent.
+ * @param calls counts running calls; absent: not counted
  */
 export function limitsStep(calls: Quota | undefined): Step {
   return {
@@ -96,7 +96,7 @@ export function limitsStep(calls: Quota | undefined): Step {
     run(request) {
       const { route, caller, address, forwarded, outer } = request
       const sharer = sharerOf(route.prefix, caller, address)
-      // A gateway that passes a request on counts its calls, a worker does not.
+      // A forwarding gateway counts the calls itself, a worker does not.
       const isCounted = !forwarded || outer?.isGateway === false
       const stay = new Stay(route.prefix, sharer, isCounted ? calls : undefined)
       request.stay = stay

@@ -10,106 +10,107 @@ import type { Stay } from './stay.ts'
 
 export type { Claims, Identity } from './identity.ts'
 
-/** One of the steps that a request to a route passes before it is answered: Hono middleware over HTTP. */
+/** A step that a request to a route passes before it is answered, like Hono middleware. */
 export interface Step<Request = StepRequest> {
   readonly name: string
   /**
-   * Returns nothing to go on, and may set `caller`, `stay` and reply headers before; or the response. State that outlives a reload belongs to the step, as routes are made again.
+   * Returns undefined to continue, possibly after setting `caller`, `stay` and reply headers; or returns the response.
+   * Steps own state that survives reloads, as routes are replaced.
    */
   run(request: Request): StepResult | Promise<StepResult>
 }
 
 export type StepResult = Refusal | HttpResponse | undefined
 
-/** Why a request is not served; the route writes it in the form of its errors. */
+/** Why a request is refused; the route formats it as an error. */
 export interface Refusal {
-  /** Of HTTP. */
+  /** HTTP status. */
   status: number
   message: string
   headers?: Readonly<Record<string, string>>
 }
 
-/** The parts of a request of which it is known before a route is found. */
+/** The parts of a request known before its route is found. */
 export interface Arrival {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** `Host`, or what stands for it. */
+  /** `Host`, or its equivalent. */
   readonly host: string | undefined
-  /** Names and values in turn, as they were sent; absent where no socket is read. */
+  /** Alternating names and values as sent; absent without a socket. */
   readonly rawHeaders: readonly string[] | undefined
 }
 
-/** A request as steps see it: plain values, and functions for what few of them need. */
+/** A request as seen by steps: plain values, and functions for rarely needed ones. */
 export interface StepRequest extends Arrival {
   readonly method: string
   readonly path: string
   /** Path and query. */
   target(): string
-  /** IP address of the client: of the other end of the connection, or what a trusted proxy says. */
+  /** IP address of the client: of the connection, or as reported by a trusted proxy. */
   readonly address: string | undefined
-  /** The connection; absent where there is none. */
+  /** The connection; absent without one. */
   readonly socket: Socket | undefined
   readonly route: RoutePolicy
-  /** Methods that the endpoint has, for `Allow`. */
+  /** Methods of the endpoint, for `Allow`. */
   readonly allow: string
-  /** Whether everyone may read what is asked for. */
+  /** Whether the document is public. */
   readonly open: boolean
-  /** Of the route, or of what everyone may read. */
+  /** CORS of the route, or of public documents. */
   readonly cors: CorsPolicy | undefined
   /** Headers of every response to the request. */
   readonly replyHeaders: Record<string, string>
-  /** Set by `authentication`: who owns what the request makes. */
+  /** Set by `authentication`: owner of what the request creates. */
   caller: string | undefined
-  /** Set by `authentication`: the name of the caller in the log, where it is another one. */
+  /** Set by `authentication`: the caller's name in the log, if different. */
   callerName: string | undefined
-  /** Set by `authentication`: all that is known of the caller. */
+  /** Set by `authentication`: the verified identity. */
   identity: Identity | undefined
-  /** Set by `replica`: another replica has passed the request on. */
+  /** Set by `replica`: whether another replica forwarded the request. */
   forwarded: boolean
-  /** The id of the session that the request names, where it is one of the caller's at the route. */
+  /** The id of the named session, if it is one of the caller's at this route. */
   sessionId(): string | undefined
-  /** Set by `replica`: the connection of the client, where it was another worker of this gateway that passed it on. */
+  /** Set by `replica`: the client's connection, if another worker of this gateway forwarded the request. */
   outer: OuterConnection | undefined
   /** A parameter of the query. */
   parameter(name: string): string | undefined
-  /** Set by `listing`: how the client wants tools to be listed; undefined: as the route says. */
+  /** Set by `listing`: requested listing mode; undefined: the route's. */
   listing: 'list' | 'search' | undefined
   /** Set by `limits`. */
   stay: Stay
-  /** Set by `rate`, where the route has rates: counts the requests that it holds. */
+  /** Set by `rate` on routes with rates: counts the contained requests. */
   meter: Meter | undefined
-  /** Runs `listener` when the response is out or the client is gone; the result takes that back. */
+  /** Calls `listener` when the response is sent or the client disconnects; the result unregisters it. */
   onEnd(listener: () => void): () => void
 }
 
-/** What a route demands of requests. */
+/** Requirements and settings of a route. */
 export interface RoutePolicy {
   /** Empty for `/`. */
   readonly prefix: string
   readonly cors?: CorsPolicy
-  /** Absent: everyone may call. */
+  /** Absent: no authentication. */
   readonly authenticate?: Authenticate
   /** Absent: every caller may use everything. */
   readonly authorize?: Authorize
-  /** How its tools are shown; absent: all of them. */
+  /** Tool discovery; absent: all tools are listed. */
   readonly discovery?: Discovery
-  /** Absent: nobody has to approve a call. */
+  /** Absent: no approval required. */
   readonly approval?: Approval
-  /** Absent: any number of requests may come in a time. */
+  /** Absent: no rate limit. */
   readonly rate?: RateLimits
-  /** Whether what is cut off results is kept for their callers. */
+  /** Whether cut-off results are kept for their callers. */
   readonly keepsResults?: boolean
-  /** Bytes of a request's body at most. */
+  /** Maximum bytes of a request's body. */
   readonly maxRequestSize: number
 }
 
-/** That a person has to approve calls of tools that may destroy something. */
+/** Requires a person's approval for calls of tools that may be destructive. */
 export interface Approval {
-  /** What serves the route, for the person. */
+  /** Name of the server in the question. */
   readonly server: string
 }
 
-/** Who sent a request, by its credentials. */
+/** Authenticates a request by its credentials. */
 export type Authenticate = (
   request: Pick<StepRequest, 'headers' | 'path' | 'parameter'>,
 ) => Identity | Denial | Promise<Identity | Denial>
@@ -118,13 +119,13 @@ export type Authenticate = (
 export interface Denial extends Refusal {
   /** Default: `missing` without credentials, else `unknown`. */
   reason?: DenialReason
-  /** What the log says besides; the client does not get it. */
+  /** Note for the log only. */
   note?: string
 }
 
 /**
- * `missing`: there were none. `scope`: they are good, but not for this. `unavailable`: they could not be judged.
- * `limited`: too many wrong ones came from the address.
+ * `missing`: none were sent. `scope`: valid, but insufficient. `unavailable`: they could not be checked. `limited`: too
+ * many wrong ones from the address.
  */
 export type DenialReason = 'missing' | 'unknown' | 'expired' | 'scope' | 'unavailable' | 'limited'
 

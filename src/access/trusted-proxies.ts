@@ -1,12 +1,10 @@
 import { BlockList, isIP } from 'node:net'
 import { parseNetwork } from '../config/index.ts'
 
-/** Characters of a header that are looked at: from its end, where the nearest proxies write. */
+/** Maximum characters read of a header: from its end, where the nearest proxies write. */
 const MAX_LENGTH = 1_000
 
-/**
- * Whether an address is one of these addresses and networks; those that are none are left out.
- */
+/** Whether an address belongs to these addresses and networks; invalid ones are ignored. */
 export function networkMatcher(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const text of networks) {
@@ -20,10 +18,10 @@ export function networkMatcher(networks: readonly string[]): (address: string) =
 }
 
 /**
- * Reads the address of a client from `X-Forwarded-For`: each proxy adds at its end from where it was sent the request, so
- * the last one that is no trusted proxy is the client; what stands before it anyone may have written.
- * @param trusts whether an address is that of a proxy that is believed
- * @returns gives the address of the other end of the connection where that is no such proxy, or the header says nothing
+ * Reads the client's address from `X-Forwarded-For`: each proxy appends its sender, so the last address that is no
+ * trusted proxy is the client; earlier ones may be forged.
+ * @param trusts whether an address is a trusted proxy
+ * @returns the connection's address, if it is no trusted proxy or sent no header
  */
 export function clientAddressReader(
   trusts: (address: string) => boolean,
@@ -33,7 +31,7 @@ export function clientAddressReader(
     let client = address
     for (const hop of header.slice(-MAX_LENGTH).split(',').reverse()) {
       const found = addressIn(hop.trim())
-      // A name, or the rest of what was too long.
+      // A name, or the rest of a truncated list.
       if (found === undefined) break
       client = found
       if (!trusts(client)) break
@@ -42,7 +40,7 @@ export function clientAddressReader(
   }
 }
 
-/** Some proxies add a port; IPv6 then stands in brackets. */
+/** Some proxies add a port; IPv6 is then in brackets. */
 function addressIn(hop: string): string | undefined {
   const [, bracketed, v4] = /^(?:\[([\da-f:.]+)\](?::\d+)?|([\d.]+):\d+)$/i.exec(hop) ?? []
   const address = bracketed ?? v4 ?? hop
