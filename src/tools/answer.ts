@@ -4,7 +4,7 @@ import type { HttpAnswer } from '../net/index.ts'
 import { isJsonType } from '../text/index.ts'
 import { lazy } from './argument-text.ts'
 
-/** What an answer's body is. */
+/** Kind of an answer's body. */
 export type Kind = 'json' | 'text' | 'image' | 'audio' | 'binary'
 
 /** An upstream's answer as templates and results read it. */
@@ -14,19 +14,19 @@ export interface ReadAnswer {
   /** Media type in lower case, without parameters. */
   mediaType: string
   text(): string
-  /** The body as JSON; undefined when it is empty. @throws SyntaxError */
+  /** The body as JSON; undefined if empty. @throws SyntaxError */
   data(): Json | undefined
 }
 
 const TEXT_TYPE =
   /^(?:text\/.*|multipart\/.*|message\/.*|.*\+(?:xml|yaml|json-seq)|application\/(?:xml|yaml|x-yaml|toml|javascript|ecmascript|x-javascript|typescript|graphql|sql|x-sh|x-www-form-urlencoded|(?:x-)?ndjson|jsonl|jsonlines|json-seq|json5|xhtml|x-httpd-php|pem-certificate-chain|ld-json))$/
 
-/** Whether a body of this media type, in lower case, is neither text nor made of parts. */
+/** Whether a body of this media type (in lower case) is binary. */
 export function isBytesType(mediaType: string): boolean {
   return mediaType.includes('/') && !isJsonType(mediaType) && !TEXT_TYPE.test(mediaType)
 }
 
-/** Reads an answer by its media type; text and JSON are made when they are asked for, once. */
+/** Reads an answer by its media type; text and JSON are computed on first use. */
 export function readAnswer(answer: HttpAnswer): ReadAnswer {
   const header = String(answer.headers['content-type'] ?? '')
   const semicolon = header.indexOf(';')
@@ -52,12 +52,12 @@ function kindOf(mediaType: string, charset: string | undefined, body: Buffer): K
   return charset !== undefined ? 'text' : 'binary'
 }
 
-/** JSON is UTF-8 whatever a server calls it (RFC 8259 §8.1), unless its bytes are not. */
+/** JSON is UTF-8 whatever the header says (RFC 8259 §8.1), unless its bytes are not. */
 function jsonCharset(body: Buffer, charset: string | undefined): string | undefined {
   return isUtf8(body) && !body.includes(0) ? undefined : charset
 }
 
-/** By charset, UTF-8 without one; bytes that do not fit become U+FFFD. A byte order mark is removed. */
+/** Decodes by charset, UTF-8 by default; invalid bytes become U+FFFD. A byte order mark is removed. */
 function decodeText(body: Buffer, charset: string | undefined): string {
   if (charset === undefined || /^utf-?8$/i.test(charset)) {
     const text = body.toString('utf8')
@@ -65,7 +65,7 @@ function decodeText(body: Buffer, charset: string | undefined): string {
   }
   try {
     const decoder = new TextDecoder(charset)
-    // In one go Node 20 decodes windows-1252 as ISO-8859-1, which has control characters at 0x80 to 0x9F.
+    // Without streaming, Node 20 decodes windows-1252 as ISO-8859-1, which has control characters at 0x80 to 0x9F.
     return decoder.decode(body, { stream: true }) + decoder.decode()
   } catch {
     return new TextDecoder().decode(body)

@@ -16,20 +16,20 @@ import { mended } from './client-habits.ts'
 import { CallError } from './failure.ts'
 import type { Validate } from './validators.ts'
 
-/** Faults named in one result. */
+/** Maximum faults in one result. */
 const MAX_FAULTS = 20
 
-/** Times that arguments are mended: a text of JSON may be within another. */
+/** Maximum repairs of arguments, as JSON text may contain JSON text. */
 const MAX_MENDED = 4
 
-/** Values of an `enum` that are looked through. */
+/** Maximum values of an `enum` compared. */
 const MAX_ALLOWED = 250
 
 export type ReadArgs = (args: unknown) => JsonObject
 
 /**
- * Makes a function that checks the arguments of a call: it fills in defaults, takes `null` for an argument of `args` as
- * omitted, undoes what clients do to arguments, and names every fault.
+ * Creates the reader of a call's arguments: fills in defaults, treats `null` as omitted, undoes changes made by
+ * clients, and reports every fault.
  * @param validate by the tool's input schema
  */
 export function argsReader(
@@ -95,21 +95,21 @@ function unknownText(name: string, properties: string[], work: Comparisons): str
   return `\`${cut(name, 60)}\` is not an argument; ${cure}`
 }
 
-/** The name of the value as a whole, and what is known of its members. */
+/** Name of the whole value, and the message for unknown members. */
 interface Whole {
   name: string
   unknown?: (name: string) => string
   args?: Arg[]
 }
 
-/** One sentence for each of the first faults, without repetitions, and how many more there are. */
+/** One sentence for each of the first faults, without duplicates, and the number of the others. */
 export function describeErrors(
   errors: ErrorObject[],
   value: Json,
   whole: Whole,
   most = MAX_FAULTS,
 ): { shown: string[]; more: number } {
-  // The faults of each alternative of `anyOf` are noise beside the sentence for the whole.
+  // The sentence for `anyOf` replaces the faults of its alternatives.
   const groups = new Set(
     errors
       .filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
@@ -123,7 +123,7 @@ export function describeErrors(
   return { shown: [...shown], more: faults.length - at }
 }
 
-/** Whether a path goes on from one of others. */
+/** Whether a path continues one of the others. */
 function isInside(path: string, others: ReadonlySet<string>): boolean {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1))
     if (others.has(path.slice(0, end))) return true
@@ -175,7 +175,7 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
   }
 }
 
-/** The alternatives by their types and required properties, as far as they have them. */
+/** The alternatives by type and required properties, as far as declared. */
 function alternatives({ schema }: ErrorObject): string {
   const texts = (Array.isArray(schema) ? schema : []).map((each: Json) => {
     if (!isObject(each) || typeof each.type !== 'string') return undefined
@@ -208,9 +208,9 @@ function withArticle(type: string): string {
   return type === 'null' ? 'null' : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`
 }
 
-/** `/a/0/b` → `a[0].b`; empty for the whole. */
+/** `/a/0/b` → `a[0].b`; empty for the whole value. */
 function pathText(pointer: string): string {
-  // A name of the caller's may be as long as the whole message.
+  // A name chosen by the caller may be very long.
   const text = pointerSegments(pointer.slice(0, 1000))
     .map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`))
     .join('')

@@ -4,22 +4,19 @@ import { CallError } from './failure.ts'
 
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
-/** How a value is written where only text fits: strings as they are, everything else as JSON. */
+/** A value as text: strings unchanged, everything else as JSON. */
 export function valueText(value: Json): string {
   return typeof value === 'string' ? value : stringify(value)
 }
 
-/**
- * An argument as query pairs `name=value`, both percent-encoded so that nothing of them can end the pair; an array is
- * the name again for each item.
- */
+/** An argument as percent-encoded query pairs `name=value`; an array repeats the name for each item. */
 export function queryPairs(name: string, value: Json): string[] {
   const before = `${percentEncode(name)}=`
   const pair = (one: Json) => before + percentEncode(valueText(one))
   return Array.isArray(value) ? value.map(pair) : [pair(value)]
 }
 
-/** What stands between a path, which may have a query, and more pairs. */
+/** Separator between a path, which may have a query, and further pairs. */
 export function querySeparator(path: string): string {
   if (!path.includes('?')) return '?'
   return /[?&]$/.test(path) ? '' : '&'
@@ -33,12 +30,12 @@ function percentEncode(text: string): string {
   }
 }
 
-/** How values are escaped in this header. */
+/** The escaping context of a header. */
 export function headerPlace(name: string): 'cookie' | 'header' {
   return name.toLowerCase() === 'cookie' ? 'cookie' : 'header'
 }
 
-/** The value of a header, which holds no control characters. @throws CallError */
+/** A header value, which must not contain control characters. @throws CallError */
 export function checkedHeader(name: string, value: string): string {
   if (!CONTROL.test(value)) return value
   throw new CallError(
@@ -47,15 +44,12 @@ export function checkedHeader(name: string, value: string): string {
   )
 }
 
-/**
- * The value of a header as undici takes it, one character for each byte: anything beyond ASCII goes as its UTF-8 bytes,
- * as curl and Go send it.
- */
+/** A header value as undici expects it, one character for each byte; non-ASCII is sent as UTF-8, as curl and Go do. */
 export function wireText(value: string): string {
   return /[^\x20-\x7e\t]/.test(value) ? Buffer.from(value).toString('latin1') : value
 }
 
-/** @throws CallError for a body that is larger than the limit */
+/** @throws CallError if the body exceeds the limit */
 export function checkSize(bytes: number, maxSize: number): void {
   if (bytes > maxSize)
     throw new CallError(
@@ -75,14 +69,14 @@ export function typeText(value: Json | undefined): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** @param names of the tools or prompts that there are */
+/** @param names of the existing tools or prompts */
 export function unknownText(kind: 'tool' | 'prompt', name: string, names: readonly string[]): string {
   const said = `Unknown ${kind}: ${shorten(name, 80)}`
   const proposed = proposal(name, names)
   return proposed === '' ? said : `${said}. ${proposed}`
 }
 
-/** Makes a value at its first use, once. */
+/** Computes a value on first use. */
 export function lazy<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => {

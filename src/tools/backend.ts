@@ -54,50 +54,50 @@ export interface BackendParts {
   prompts: Prompts
   /** Default: none. */
   skills?: Skills
-  /** Seals the ids of tasks; absent: tools with `async` have none. */
+  /** Seals task ids; absent: tools with `async` offer no tasks. */
   seal?: Seal | undefined
-  /** Names the server among all that are served. */
+  /** Identifies the server among all that are served. */
   owner?: string
   lists: Lists
-  /** Whether what is cut off results can be read as resources. */
+  /** Whether cut-off results can be read as resources. */
   keepsResults?: boolean
-  /** Whether callers are told apart, so that a list may not be kept for others. */
+  /** Whether callers are authenticated, so that lists must not be shared by caches. */
   authenticated: boolean
   version: string
 }
 
-/** JSON text of what lists show: written once, and compared at a reload. */
+/** JSON text of the lists, serialized once and compared at reloads. */
 export interface Lists {
   tools: string
-  /** With one for each skill. */
+  /** Includes one for each skill. */
   prompts: string
-  /** Absent: there are none. */
+  /** Absent: none. */
   skills?: string
 }
 
-/** What MCP clients see of one server's HTTP tools and prompts. It never changes: a reload makes another one. */
+/** One server's HTTP tools and prompts for MCP clients. Immutable: a reload creates a new one. */
 export interface Service {
   /** `serverInfo`. */
   readonly info: Implementation
   readonly instructions?: string
   readonly capabilities: ServerCapabilities
-  /** Whether calls may become tasks, which each revision declares in its own way. */
+  /** Whether calls may become tasks, declared differently in each revision. */
   readonly hasTasks?: boolean
   readonly lists: Lists
-  /** URIs of what it serves as resources; absent: nothing. */
+  /** URIs of its resources; absent: none. */
   readonly resources?: ReadonlySet<unknown>
-  /** What answers each method but those of the protocol itself. */
+  /** Handlers of all methods except those of the protocol itself. */
   readonly methods: ReadonlyMap<string, Method>
-  /** The arguments of a tool that a stateless client mirrors into `Mcp-Param-*` headers. */
+  /** Arguments of a tool that a stateless client mirrors into `Mcp-Param-*` headers. */
   paramHeaders(tool: string): readonly ParamHeader[]
-  /** Who may keep the lists: `private` when callers are told apart. */
+  /** Cache scope of lists: `private` if callers are authenticated. */
   readonly cacheScope: 'public' | 'private'
 }
 
 /** Answers one request; a rejection is a bug and becomes an internal error. */
 export type Method = (params: JsonObject, call: Call) => Answer | Promise<Answer>
 
-/** `result` is the JSON text of an object that has neither `resultType` nor `_meta`, which is `meta`. */
+/** `result` is the JSON text of an object without `resultType` and `_meta`; the latter is `meta`. */
 export type Answer =
   | {
       result: string
@@ -108,7 +108,7 @@ export type Answer =
     }
   | { error: RpcError }
 
-/** Makes the backend of one server's HTTP tools and prompts. */
+/** Creates the backend of one server's HTTP tools and prompts. */
 export function createToolsBackend(parts: BackendParts): ToolsBackend {
   return new ToolsBackend(() => serviceOf(parts))
 }
@@ -132,10 +132,10 @@ function serviceOf(parts: BackendParts): Service {
   const tasks = isSlow && seal && new Tasks({ tools, seal, owner, contextOf })
   methods.set('tools/call', callTool(tools, tasks || undefined))
   for (const [name, method] of tasks ? tasks.methods : []) methods.set(name, method)
-  // Also without prompts: a reload may have removed the last one, of which a client still asks.
+  // Registered even without prompts, because a client may still list them after a reload removed the last one.
   methods.set('prompts/list', listPrompts(prompts, lists.prompts, skills))
   methods.set('prompts/get', getPrompt(prompts, skills))
-  // Those that are kept are in no list.
+  // Kept results appear in no list.
   if (keepsResults) {
     methods.set('resources/list', list('resources', '[]'))
     methods.set('resources/templates/list', list('resourceTemplates', '[]'))
@@ -173,7 +173,7 @@ function serviceOf(parts: BackendParts): Service {
   }
 }
 
-/** Milliseconds a client may keep a list, which only a reload changes; `list_changed` says sooner that it did. */
+/** Milliseconds for which clients may cache a list; `list_changed` announces earlier changes. */
 const TTL = 3_600_000
 const LISTS = ['tools', 'prompts', 'resources'] as const
 const CACHEABLE = new Set(
@@ -182,15 +182,15 @@ const CACHEABLE = new Set(
   ),
 )
 
-/** Lists need nothing of their call. */
+/** Lists do not use the call. */
 const NO_CALL = undefined as unknown as Call
 
-/** What a backend needs once it is asked. */
+/** Data prepared at the first request. */
 interface Opening {
   service: Service
-  /** `_meta` of nearly every result of 2026-07-28. */
+  /** `_meta` of most results of 2026-07-28. */
   ownMeta: string
-  /** The items of lists, by their text. */
+  /** Parsed items of lists, by their text. */
   listed: Map<string, readonly JsonObject[]>
   known: Map<string, ReadonlySet<unknown>>
 }
@@ -200,7 +200,7 @@ function openingOf(service: Service): Opening {
   return { service, ownMeta, listed: new Map(), known: new Map() }
 }
 
-/** HTTP tools have nothing to remember of a session, so that one object serves every session and every request. */
+/** HTTP tools are stateless, so one object serves every session and request. */
 export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   readonly backend = this
   readonly listsAlike = true
@@ -208,7 +208,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   readonly timeout = undefined
   private made: Opening | undefined
 
-  /** @param make is called when the first request needs it: of many servers most are not asked for long */
+  /** @param make called at the first request, as most servers are idle for long */
   constructor(private readonly make: () => Service) {}
 
   private get opening(): Opening {
@@ -249,14 +249,14 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return this.service.paramHeaders(tool)
   }
 
-  /** How long and for whom its answer to a method may be kept. */
+  /** Cache lifetime and scope of an answer. */
   hints(method: string): JsonObject {
     const { cacheScope, resources } = this.service
-    // Clients that use skills as such get no prompts for them.
+    // The list of prompts depends on whether the client supports skills.
     return { ttlMs: TTL, cacheScope: method === 'prompts/list' && resources ? 'private' : cacheScope }
   }
 
-  /** What it has of a list; nothing where it has no such list. @param params of the client's request */
+  /** Its items of a list; empty if it has no such list. @param params of the client's request */
   async items(method: string, key: string, params: JsonObject): Promise<readonly JsonObject[]> {
     const { cursor: _, ...first } = params
     const answer = await this.service.methods.get(method)?.(first, NO_CALL)
@@ -267,7 +267,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return this.names(kind, `{"${kind}":${this.service.lists[kind]}}`, kind, 'name').has(name)
   }
 
-  /** Whether a request concerns one of its tools, prompts or resources. */
+  /** Whether it has the tool, prompt or resource of a request. */
   takes({ method, params }: Pick<Request, 'method' | 'params'>): boolean {
     if (method === 'tools/call') return this.has('tools', params.name)
     if (method === 'prompts/get') return this.has('prompts', params.name)
@@ -297,7 +297,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return this.service.hasTasks === true
   }
 
-  /** With those that each revision declares in its own way. */
+  /** Includes task capabilities, which depend on the revision. */
   capabilitiesFor(revision: string): JsonObject {
     const common = this.service.capabilities as JsonObject
     if (!this.hasTasks) return common
@@ -340,7 +340,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     else call.result(this.shown(call, answer), answer.end)
   }
 
-  /** Methods of the protocol itself. */
+  /** Answers methods of the protocol itself. */
   private own(call: Call, method: string): void {
     const inSession = isSessionRevision(call.revision)
     if (inSession && method === 'ping') call.result('{}')
@@ -358,7 +358,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     call.result(this.shown(call, { result: stringify(body as JsonObject) }))
   }
 
-  /** Acknowledges a subscription, whose notifications the front sends (2026-07-28, Subscriptions). */
+  /** Acknowledges a subscription; the registry sends its notifications (2026-07-28, Subscriptions). */
   private listen(call: Call): void {
     const { id, params } = call.request
     const wanted = params.notifications
@@ -377,7 +377,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     call.subscribed(listKinds(notifications))
   }
 
-  /** The changes of which a subscriber is told, of those that it wants. */
+  /** The requested notifications that can be granted. */
   granted(wanted: Json | undefined): JsonObject {
     if (!isObject(wanted)) return {}
     const { tools, prompts, resources } = this.service.capabilities
@@ -388,7 +388,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     }
   }
 
-  /** A result with what 2026-07-28 wants on every one, without parsing it. */
+  /** Adds the members that 2026-07-28 requires to a result's text. */
   private shown(
     { revision, request: { method } }: Call,
     { result, resultType, meta, cacheScope = this.service.cacheScope }: Exclude<Answer, { error: RpcError }>,
@@ -413,7 +413,7 @@ function list(key: keyof Lists | 'resources' | 'resourceTemplates', text: string
       : invalid('Invalid cursor: the list is one page, ask without a cursor')
 }
 
-/** Clients that use skills as such get no prompts for them, so that nobody keeps the list for another. */
+/** Clients with skills support get no prompts for them, so the list is not cached for others. */
 function listPrompts(prompts: Prompts, whole: string, skills: Skills): Method {
   const all = list('prompts', whole)
   if (skills.length === 0) return all
@@ -431,7 +431,7 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
     if (typeof name !== 'string') return invalid('params.name must be a string')
     if (tasks && name === RESULT_TOOL.name) return tasks.result(params, call)
     const tool = tools.get(name)
-    // With rules a name that is near would tell of a tool that the caller may not use.
+    // With rules, a suggestion could reveal a tool that the caller may not use.
     if (!tool) return invalid(unknownText('tool', name, call.exchange.permissions ? [] : names))
     const { operations } = tool
     if (tasks && !operations && asksTask(call))
@@ -444,7 +444,7 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
   }
 }
 
-/** What a tool reads of a call. */
+/** The parts of a call that a tool reads. */
 function contextOf(call: Call): CallContext {
   const { headers, query, stay, identity, results } = call.exchange
   const { raw: body, span } = call.request
@@ -453,7 +453,7 @@ function contextOf(call: Call): CallContext {
   return { headers, query, identity, body, signal: call, span, hold, progress, keep }
 }
 
-/** Undefined: the client did not ask for progress. */
+/** Undefined: the client did not request progress. */
 function progressOf(call: Call): ((done: number, message: string) => void) | undefined {
   const progressToken = progressTokenOf(metaOf(call.request.params))
   if (progressToken === undefined) return undefined

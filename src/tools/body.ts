@@ -13,7 +13,7 @@ import type { Problem } from './types.ts'
 
 export interface Body {
   template?: Template | undefined
-  /** Undefined: the request has none. @throws CallError */
+  /** Undefined: no body. @throws CallError */
   make(root: Root, draft: RequestDraft): MadeBody | undefined | Promise<MadeBody | undefined>
 }
 
@@ -26,10 +26,9 @@ const FORM = 'application/x-www-form-urlencoded'
 const MAY_BE_EMPTY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 
 /**
- * The body of a tool's requests: its `form-data` arguments as multipart, its `requestBody`, or its `body`
- * arguments as one JSON object (as a form when the tool says so by its Content-Type; a single text as the bytes that it is
- * the Base64 of, where the Content-Type is one of bytes). A `requestBody` is sent
- * with every method, also with GET: some search APIs want it so.
+ * The body of a tool's requests: `form-data` arguments as multipart, `requestBody`, or `body` arguments as one JSON
+ * object (as a form if the tool's Content-Type says so; a single Base64 text as bytes for a binary Content-Type). A
+ * `requestBody` is sent with every method, because some search APIs require it with GET.
  */
 export function compileBody(
   tool: Tool,

@@ -4,18 +4,18 @@ import { groupBy } from '../text/index.ts'
 
 /** Keys that clients add to arguments: n8n, Gemini CLI. */
 const ADDED = new Set(['toolCallId', 'wait_for_previous'])
-/** Those that n8n adds beside `toolCallId`; alone they may be a slip of the model. */
+/** Keys that n8n adds together with `toolCallId`; alone they may be a mistake of the model. */
 const BESIDE_CALL_ID = new Set(['tool', 'sessionId', 'action', 'chatInput'])
 
 export interface Mended {
   args: JsonObject
-  /** Names of arguments that were left out. */
+  /** Names of removed arguments. */
   dropped: string[]
 }
 
 /**
- * Arguments without what clients, not models, do to them: keys that no schema has, and arrays and objects as their JSON
- * text where the schema allows no text. Undefined: there is nothing of that kind.
+ * Undoes changes that clients, not models, make to arguments: unknown keys, and arrays and objects serialized where the
+ * schema allows no text. Undefined: nothing to undo.
  */
 export function mended(args: JsonObject, errors: readonly ErrorObject[]): Mended | undefined {
   const dropped = errors.flatMap(({ instancePath, params }) => {
@@ -37,7 +37,7 @@ function isAdded(name: string, args: JsonObject): boolean {
   return ADDED.has(name) || (BESIDE_CALL_ID.has(name) && Object.hasOwn(args, 'toolCallId'))
 }
 
-/** The types of a value that is refused for its type alone; a fault of another kind may be one of an allowed text. */
+/** The expected types of a value refused only for its type; another fault may concern an allowed text. */
 function typesWanted(errors: readonly ErrorObject[]): ReadonlySet<string> | undefined {
   const faults = errors.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf')
   if (!faults.length || faults.some(({ keyword }) => keyword !== 'type')) return undefined
@@ -45,8 +45,8 @@ function typesWanted(errors: readonly ErrorObject[]): ReadonlySet<string> | unde
 }
 
 /**
- * The value with the JSON text at a place parsed; the same value where there is none of these types.
- * @param copies of objects and arrays that were made before: each is copied once
+ * The value with the JSON text at a path parsed; the same value if it has none of these types.
+ * @param copies objects and arrays already copied
  */
 function replaced(value: Json, path: readonly string[], types: ReadonlySet<string>, copies: Set<Json>): Json {
   const [key, ...rest] = path

@@ -3,22 +3,22 @@ import type { ProxySettings, ServerTls } from '../config/model.ts'
 import { type Connection, isPem, readClientTls } from '../net/index.ts'
 import type { Problem } from './types.ts'
 
-/** What may say how it is connected to: a server of tools, or an MCP server. */
+/** A server of tools or an MCP server with connection settings. */
 interface Owner {
   tls?: ServerTls
   proxy?: ProxySettings
 }
 
 /**
- * How a server is connected to, and what is wrong with its certificates. Never throws.
- * @param readsFiles whether the author of the configuration may have files read
+ * Connection settings of a server, and the faults of its certificates. Never throws.
+ * @param readsFiles whether the configuration may refer to files
  */
 export function connectionOf(
   { tls, proxy }: Owner,
   path: Problem['path'],
   readsFiles: boolean,
 ): { connection: Connection; problems: Problem[] } {
-  // The checks of configurations report the others.
+  // Other faults are reported by the checks of configurations.
   if (!tls || !isReadable(tls, readsFiles)) return { connection: { proxy }, problems: [] }
   const { tls: made, faults } = readClientTls(tls)
   const problems = faults.map(({ member, message, hint, isOfTime }): Problem => {
@@ -28,7 +28,7 @@ export function connectionOf(
   return { connection: { proxy, tls: made }, problems }
 }
 
-/** Differs once a file that `tls` names does; empty where it names none. */
+/** Changes when a file named in `tls` changes; empty without files. */
 export function connectionStamp(owners: readonly Owner[], readsFiles: boolean): string {
   return owners
     .flatMap(({ tls }) =>

@@ -10,20 +10,20 @@ import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
 import type { UpstreamRequest } from './types.ts'
 
-/** Characters; shorter ones stand in too many other words. */
+/** Minimum characters of a masked secret; shorter ones occur in ordinary words. */
 export const SHORTEST = 8
-/** Characters; longer ones are content, and looking for them takes long. */
+/** Maximum characters of a masked secret; longer values are content, and searching for them is slow. */
 const LONGEST = 8192
-/** With more, which no request of use has, nothing of an answer is shown: each is looked for in all of it. */
+/** Maximum number of secrets in one request; beyond, the answer is hidden entirely. */
 const MOST = 32
-/** What a `session`, `cookie` or `key` may well be without being a secret. */
+/** Values of a `session`, `cookie` or `key` that are ordinary words, not secrets. */
 const WORDS = /^[a-z]+(?:[ _-][a-z]+)*$/i
-/** Nobody keeps these as a secret. */
+/** Values that are never secret. */
 const HARMLESS = /^(?:https?:\/\/[^@?]*|basic|bearer|digest|apikey)$/is
-/** How names of variables end that speak of a secret without being one. */
+/** Endings of variable names that describe a secret without containing one. */
 const ABOUT_SECRET = /[_-](?:home|dir|path|file|sock|socket|host|port|url|uri|name|realm|type|mode|ttl)$/i
 
-/** Whether this value under a name that speaks of secrets is one. */
+/** Whether this value, whose name suggests a secret, is one. */
 function isSecret(name: string, value: string): boolean {
   if (!isFitting(value) || HARMLESS.test(value)) return false
   return isCertainSecret(name) || !WORDS.test(value)
@@ -31,7 +31,7 @@ function isSecret(name: string, value: string): boolean {
 
 const isFitting = ({ length }: string) => length >= SHORTEST && length <= LONGEST
 
-/** Whether a text is the path of a file, folder or socket: secrets in Base64 begin with a slash too. */
+/** Whether a text is a path; secrets in Base64 may begin with a slash too. */
 function isPath(text: string): boolean {
   const path = text.replace(/^[a-z+]+:(?:path=|\/\/)?(?=\/)/i, '')
   if (/^(?:~|\.{1,2}|[A-Za-z]:)[\\/]/.test(path)) return true
@@ -39,13 +39,13 @@ function isPath(text: string): boolean {
   return top !== undefined && existsSync(top)
 }
 
-/** A value that answers do not show, and where the configuration has it from. */
+/** A masked value, and its source in the configuration. */
 export interface ConfiguredSecret {
   value: string
   from: string
 }
 
-/** The secrets that a tool's author put in. @param config as rendered */
+/** The secrets in a tool's configuration. @param config as rendered */
 export function secretsOfTool(
   tool: Tool,
   server: Server,
@@ -59,10 +59,10 @@ export function secretsOfTool(
 }
 
 /**
- * Values whose names speak of secrets; variables with such names that the configuration reads, and secret files, where
- * the texts name or hold them. What is merely equal to another variable of the environment is no secret.
+ * Values whose names suggest secrets; also variables with such names that the configuration reads, and secret files, if
+ * the texts refer to or contain them. A value that merely equals another environment variable is not a secret.
  * @param key of the values
- * @param used what the file reads of the environment; default: what templates among the texts read
+ * @param used environment variables read by the file; default: those read by templates in the texts
  */
 export function configuredSecrets(
   texts: readonly string[],
@@ -91,10 +91,7 @@ export function configuredSecrets(
 
 type SentParts = Pick<UpstreamRequest, 'headers' | 'path'>
 
-/**
- * What is worth stealing of what a request sends: the secrets of its author, and the values of headers and query
- * parameters with telling names.
- */
+/** The secrets in a request: the configured ones, and headers and query parameters whose names suggest secrets. */
 export function secretsOf(sent: SentParts, configured: readonly ConfiguredSecret[]): ConfiguredSecret[] {
   const pairs = tellingPairs(sent)
   const own = pairs.flatMap((value, i) =>
@@ -105,7 +102,7 @@ export function secretsOf(sent: SentParts, configured: readonly ConfiguredSecret
   return [...configured, ...own]
 }
 
-/** What answers do not show of secrets. */
+/** The texts to mask in answers. */
 export function shownNowhere(secrets: readonly ConfiguredSecret[]): string[] {
   return [...new Set(secrets.flatMap(({ value }) => partsOf(value)))].filter(
     ({ length }) => length >= SHORTEST,
@@ -119,7 +116,7 @@ function secretsAmong(pairs: readonly string[], configured: readonly string[]): 
   return [...found].filter(({ length }) => length >= SHORTEST)
 }
 
-/** The headers and parameters whose names speak of secrets: names and values in turn. */
+/** Headers and parameters whose names suggest secrets: alternating names and values. */
 function tellingPairs({ headers, path }: SentParts): string[] {
   const pairs: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
@@ -137,7 +134,7 @@ function tellingPairs({ headers, path }: SentParts): string[] {
   return pairs
 }
 
-/** `Bearer abc` is a secret, and so is `abc` alone; of `Basic` also the password. */
+/** Parts that are secrets by themselves: of `Bearer abc` also `abc`; of `Basic` also the password. */
 export function partsOf(value: string): string[] {
   const bare = value.replace(/^[\w-]+\s+/, '')
   if (!/^basic\s/i.test(value)) return [value, bare]
@@ -145,7 +142,7 @@ export function partsOf(value: string): string[] {
   return [value, bare, login, login.slice(login.indexOf(':') + 1)]
 }
 
-/** Calls with the name and value of each pair from an index on; what has no `=` is not one. */
+/** Calls back with the name and value of each pair from an index on; parts without `=` are skipped. */
 function forEachPair(
   text: string,
   from: number,
@@ -165,14 +162,14 @@ function forEachPair(
 /** ASCII without a percent sign. */
 const ONE_SPELLING = /^[\x20-\x24\x26-\x7e]*$/
 
-/** A value of a request as it may have come from an argument: a header has UTF-8 as Latin-1. */
+/** Spellings of a value that may come from an argument; headers hold UTF-8 as Latin-1. */
 function spellings(value: string): string[] {
   if (ONE_SPELLING.test(value)) return [value]
   const wide = Buffer.from(value, 'latin1').toString()
   return [value, decoded(value), wide, decoded(wide)]
 }
 
-/** Every scalar within that is one of these, as text; undefined: none is. */
+/** All scalars inside the value that are among `wanted`, as text; undefined: none. */
 function textsOf(value: Json, wanted: ReadonlySet<string>, texts?: Set<string>): Set<string> | undefined {
   let found = texts
   if (typeof value === 'object' && value !== null) {
@@ -185,9 +182,9 @@ function textsOf(value: Json, wanted: ReadonlySet<string>, texts?: Set<string>):
 }
 
 /**
- * Makes what finds the mask of a call of one tool: undefined where it sent no secret. Nearly all calls send the same, so
- * what was found for the last one is kept.
- * @param configured what its configuration gives it
+ * Creates the masks for calls of one tool; undefined without secrets. The last mask is cached, because most calls send
+ * the same secrets.
+ * @param configured secrets of its configuration
  */
 export function callMasks(
   configured: () => readonly string[],
@@ -201,12 +198,12 @@ export function callMasks(
   }
 }
 
-/** The secrets that a call has sent. */
+/** The secrets sent by a call. */
 class SentSecrets {
   private readonly secrets: readonly string[]
   private readonly spelled: ReadonlySet<string>
   private readonly all: () => Mask
-  /** Of the last call whose client said some of them itself. */
+  /** Cached for the last call whose arguments contained some of them. */
   private part: { secrets: readonly string[]; mask: Mask } | undefined
 
   constructor(
@@ -219,7 +216,7 @@ class SentSecrets {
     this.all = lazy(() => manyMasked(this.secrets))
   }
 
-  /** What the client said itself in the arguments it may hear again. */
+  /** Values in the client's own arguments are not masked. */
   maskFor(args: Json): Mask | undefined {
     const { secrets, spelled } = this
     if (secrets.length === 0) return undefined
@@ -241,7 +238,7 @@ function areSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((text, i) => text === other[i])
 }
 
-/** An answer that repeats no secret. What is an image or audio stays as it is. */
+/** An answer without secrets; images and audio stay unchanged. */
 export function masked(read: ReadAnswer, mask: Mask | undefined): ReadAnswer {
   if (!mask) return read
   const { answer, kind } = read
@@ -250,7 +247,7 @@ export function masked(read: ReadAnswer, mask: Mask | undefined): ReadAnswer {
   const data = lazy(() => {
     const own = text()
     const value = own === read.text() ? read.data() : parse(own)
-    // An escape may hide from the text what the value says.
+    // An escape may hide the secret in the text but not in the parsed value.
     return value !== undefined && kind === 'json' && own.includes('\\') ? maskedValue(value, mask) : value
   })
   const body = kind === 'binary' ? maskedBytes(answer.body, mask) : answer.body
@@ -271,7 +268,7 @@ function maskedBytes(bytes: Buffer, mask: Mask): Buffer {
   return after === before ? bytes : Buffer.from(after, 'latin1')
 }
 
-/** Percent-decoded where that can be done. */
+/** Percent-decoded, if possible. */
 export function decoded(text: string): string {
   if (!text.includes('%')) return text
   try {

@@ -7,16 +7,16 @@ import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
 import { isFixed, renderInTurns } from './templates.ts'
 
-/** Where a request goes: `path` holds the query too, and is ASCII without a fragment. */
+/** Target of a request: `path` includes the query, and is ASCII without a fragment. */
 export interface Target {
   origin: string
   path: string
 }
 
-/** Makes the target of a call. @throws CallError */
+/** Creates the target of a call. @throws CallError */
 export type Endpoint = (root: Root) => Target | Promise<Target>
 
-/** What the template means to reach, as far as it can be known before a call. */
+/** The target that the template intends, as far as known in advance. */
 interface Intent {
   origin: string
   segments: number | undefined
@@ -27,14 +27,14 @@ interface Foreseen {
   fault?: string
   ofTemplate?: boolean
   target?: Target
-  /** The origins that the author names; arguments decide any other. */
+  /** Origins named by the author; others are chosen by arguments. */
   authored?: ReadonlySet<string> | undefined
 }
 
 /**
- * Turns a compiled endpoint template into targets, and holds every rendered URL against what the template
- * means: the same origin, the same number of path segments, no `.` and `..`.
- * @returns also what can be said against it before any call
+ * Compiles an endpoint template, and checks every rendered URL against its intent: same origin, same number of path
+ * segments, no `.` or `..`.
+ * @returns also the problems found in advance
  */
 export function compileEndpoint(
   template: Template,
@@ -70,7 +70,7 @@ export function compileEndpoint(
   }
 }
 
-/** What is wrong with the URL of a call. @param clause goes on after "the URL of this tool" */
+/** An invalid URL of a call. @param clause continues "the URL of this tool" */
 class UrlError extends CallError {
   constructor(readonly clause: string) {
     super('request', `No request was sent: the URL of this tool ${clause}.`)
@@ -81,7 +81,7 @@ function fail(clause: string): never {
   throw new UrlError(clause)
 }
 
-/** Where scheme, host and port end; -1 when it is no absolute URL. */
+/** End of scheme, host and port; -1 if the URL is not absolute. */
 function originEnd(url: string): number {
   const scheme = url.indexOf('://')
   if (scheme < 0 || scheme > 20) return -1
@@ -111,7 +111,7 @@ const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/
 const SAFE = percentTable(/[^"<>\\^`{|}\x00-\x20\x7f]/)
 const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i
 
-/** Path and query of a URL, from `start`. @throws CallError for `.` and `..` */
+/** Path and query of a URL from `start`. @throws CallError for `.` and `..` */
 export function readPath(url: string, start: number): string {
   const hash = url.indexOf('#', start)
   let path = hash < 0 ? url.slice(start) : url.slice(start, hash)
@@ -131,13 +131,10 @@ function countSegments(path: string): number {
   return count
 }
 
-/** Branches and `raw` may mean another origin or path in each call. */
+/** Branches and `raw` may result in another origin or path for each call. */
 const BRANCHING = /\b(?:if|range|with|template|block|raw)\b/
 
-/**
- * Renders the template with harmless values: what it shows of origin and path holds for every call, unless
- * the template branches.
- */
+/** Renders the template with harmless values to learn origin and path; inconclusive if the template branches. */
 function foresee(template: Template, args: Arg[], config: Root['Config']): Foreseen {
   const fixed = isFixed(template)
   if (!fixed && BRANCHING.test(template.source)) {
@@ -155,7 +152,7 @@ function foresee(template: Template, args: Arg[], config: Root['Config']): Fores
     if (end < 0) return { fault: 'is not an absolute http or https URL' }
     const target = { origin: readOrigin(url.slice(0, end)), path: readPath(url, end) }
     if (fixed) return { target }
-    // A value that keeps its slashes is of any number of segments.
+    // A value that keeps its slashes may have any number of segments.
     const keeps = args.some(({ position, slashes }) => position === 'path' && slashes === 'keep')
     const intent = { origin: target.origin, segments: keeps ? undefined : countSegments(target.path) }
     return { intent, authored: new Set([target.origin]) }
@@ -165,7 +162,7 @@ function foresee(template: Template, args: Arg[], config: Root['Config']): Fores
   }
 }
 
-/** What the arguments of a URL are like: as short as can be, with some items to index. */
+/** Sample arguments of a URL: minimal, with some items to index. */
 const PLAIN = { text: 'x', items: 4 }
 
 function sampleRoot(template: Template, args: Arg[], config: Root['Config'], text = PLAIN.text): object {
@@ -177,10 +174,10 @@ function sampleRoot(template: Template, args: Arg[], config: Root['Config'], tex
   return root
 }
 
-/** Origins that are written out, to their end. */
+/** Literal origins in a template. */
 const WRITTEN = /https?:\/\/[^\s"'`{}/?#\\]+(?=[\s"'`/?#]|$|\{\{-?\s*(?:else|end)\b)/gi
 
-/** The origins that the author of a URL wrote, and the one that it has whatever callers send. */
+/** Origins written by the author of a URL, including the constant one. */
 export function authoredOrigins(
   template: Template,
   args: Arg[] = [],
@@ -192,7 +189,7 @@ export function authoredOrigins(
       const origin = make()
       if (origin !== undefined) origins.add(origin)
     } catch {
-      // It is none, or callers have a say in it.
+      // Not a URL, or it depends on the caller.
     }
   }
   for (const text of [template.source, ...Object.values(config)])
@@ -207,7 +204,7 @@ export function authoredOrigins(
   return origins
 }
 
-/** Each value as its name in braces, unless it is an address. */
+/** Replaces each value by its name in braces, unless it is an address. */
 export function namesOnly(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const isAddress = (value = '') => /^https?:\/\/[^@?]*$/i.test(value)
   const shown = Object.entries(values).map(([name, value]) => [name, isAddress(value) ? value : `{${name}}`])
@@ -215,8 +212,8 @@ export function namesOnly(values: Readonly<Record<string, string | undefined>>):
 }
 
 /**
- * The URL for messages: origin and path, without the query; what comes from `Config` or the environment is
- * shown by its name, since it may be a secret.
+ * The URL for messages: origin and path without the query; values from `Config` or the environment appear by name, as
+ * they may be secret.
  */
 export async function shownUrl(origin: string, masked: Template | undefined, root: Root): Promise<string> {
   if (!masked) return origin
@@ -229,7 +226,7 @@ export async function shownUrl(origin: string, masked: Template | undefined, roo
   }
 }
 
-/** The path of an endpoint with the names of its values in their places: it is the same for every call, and holds no argument. */
+/** The path of an endpoint with names in place of values: constant, and free of arguments. */
 export function pathTemplate(endpoint: string): string {
   const [before = '', ...actions] = endpoint.trim().split('{{')
   const named = [before, ...actions.map(namedAction)].join('')
@@ -237,7 +234,7 @@ export function pathTemplate(endpoint: string): string {
   return path || '/'
 }
 
-/** What begins with an action, with its last name in its place. */
+/** Text that begins with an action, replaced by its last name. */
 function namedAction(text: string): string {
   const end = text.indexOf('}}')
   if (end < 0) return `{{${text}`

@@ -3,7 +3,7 @@ import { NetFault, type NetFaultKind, tooLargeText } from '../net/index.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import { timeText } from '../text/index.ts'
 
-/** How a call counts that failed so. */
+/** The metrics outcome of each failure. */
 const OUTCOMES = {
   arguments: 'refused',
   template: 'refused',
@@ -14,7 +14,7 @@ const OUTCOMES = {
   timeout: 'timeout',
   cancelled: 'cancelled',
   connect: 'failed',
-  /** There is no token for the server. */
+  /** No token for the server. */
   credentials: 'failed',
   tls: 'failed',
   network: 'failed',
@@ -23,7 +23,7 @@ const OUTCOMES = {
   status: 'tool_error',
   encoding: 'failed',
   'output-schema': 'failed',
-  /** A fault of the gateway itself. */
+  /** A bug of the gateway. */
   internal: 'failed',
 } satisfies Record<string, Outcome>
 
@@ -34,27 +34,27 @@ export type Failure = keyof typeof OUTCOMES
 export function outcomeOf(failure: Failure | undefined, upstreamStatus: number | undefined): Outcome {
   if (!failure) return 'ok'
   const outcome = OUTCOMES[failure]
-  // A limit may also be reached by an answer.
+  // The answer itself may exceed a limit.
   return outcome === 'refused' && upstreamStatus !== undefined ? 'failed' : outcome
 }
 
 /**
- * A call that ended early. `text` goes to the model as it is; `detail` is for the author of the tool, and never holds a
- * value.
+ * A call that ended early. `text` is sent to the model unchanged; `detail` is for the author of the tool, and never
+ * contains values.
  */
 export class CallError extends Error {
   constructor(
     readonly failure: Failure,
     readonly text: string,
     readonly detail?: string,
-    /** Of the upstream's answer, where it was the answer that failed. */
+    /** Status of the answer, if the answer caused the failure. */
     readonly upstreamStatus?: number,
   ) {
     super(text)
   }
 }
 
-/** The other kinds have the same name. */
+/** Other kinds keep their names. */
 const FAILURES: Partial<Record<NetFaultKind, Failure>> = {
   name: 'connect',
   refused: 'connect',
@@ -68,7 +68,7 @@ const FAILURES: Partial<Record<NetFaultKind, Failure>> = {
   other: 'network',
 }
 
-/** The limits of a call, for the texts of what exceeds them. */
+/** Limits mentioned in the texts. */
 interface CallLimits {
   /** Milliseconds. */
   timeout: number
@@ -76,7 +76,7 @@ interface CallLimits {
   maxResponseSize: number
 }
 
-/** What a fault of the network means for a call. */
+/** The call's failure for a network fault. */
 function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits): CallError {
   const failure = FAILURES[fault.kind] ?? (fault.kind as Failure)
   const { host } = fault
@@ -92,12 +92,12 @@ function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits)
   return new CallError(failure, whole, undefined, fault.status)
 }
 
-/** Why there is nothing to send to a server that wants to know who asks. */
+/** The failure if the server's credentials cannot be obtained. */
 export function credentialError({ kind, message }: Fault): CallError {
   return new CallError(kind === 'timeout' ? 'timeout' : 'credentials', `${message}.`)
 }
 
-/** Whatever ended a call; an error that nobody foresaw shows nothing of itself. */
+/** The failure for any error; unexpected errors do not reveal their text. */
 export function asCallError(error: unknown, limits: CallLimits): CallError {
   if (error instanceof CallError) return error
   if (error instanceof NetFault) return networkError(error, limits)

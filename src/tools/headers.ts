@@ -14,7 +14,7 @@ import {
 } from './templates.ts'
 import type { Problem } from './types.ts'
 
-/** RFC 9110 §7.6.1 and §6.4.1: what frames the message or belongs to one connection. */
+/** RFC 9110 §7.6.1 and §6.4.1: framing and hop-by-hop headers. */
 const FRAMING =
   /^(?:connection|content-length|expect|http2-settings|keep-alive|proxy-authorization|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -24,30 +24,30 @@ const USER_AGENT = `plantgw/${packageJson.version}`
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8'
 
 export interface Headers {
-  /** Those of the tool that are the same for every call: names and values in turn. */
+  /** Constant headers of the tool: alternating names and values. */
   fixed: readonly string[]
   templates: Template[]
-  /** The media type that the tool names for its body, when it is known before a call; lower case. */
+  /** Media type of the body in lower case, if constant. */
   mediaType: string | undefined
-  /** Whether the tool names a Content-Type at all. */
+  /** Whether the tool sets a Content-Type. */
   namesContentType: boolean
-  /** Puts the headers into a request, without those of arguments; waits only where a template does. @throws CallError */
+  /** Adds the headers to a request, except those of arguments; a promise only if a template waits. @throws CallError */
   write(draft: RequestDraft, root: Root): Promise<void> | undefined
 }
 
-/** A header whose value is made in each call. */
+/** A header whose value is rendered for each call. */
 interface Templated {
   name: string
-  /** For errors, such as `header X-Id`. */
+  /** Name for errors, such as `header X-Id`. */
   what: string
   template: Template
-  /** The argument whose value, where it is given, is sent instead. */
+  /** Argument that replaces the value, if given. */
   argument: string | undefined
 }
 
 /**
- * The headers of a tool: its own, one for each argument of position `header`, and `Accept` and `User-Agent`
- * where it names none. Nothing of the caller's request is in them unless a template names it.
+ * The headers of a tool: its own, one for each `header` argument, and default `Accept` and `User-Agent`. Headers of the
+ * caller are included only by templates.
  */
 export function compileHeaders(
   tool: Tool,
@@ -58,7 +58,7 @@ export function compileHeaders(
 ): Headers {
   const fixed: string[] = []
   const templated: Templated[] = []
-  /** Names of arguments by the header's name in lower case. */
+  /** Argument names by lower-case header name. */
   const given = new Map<string, string>()
   for (const [i, { name, position }] of tool.args.entries()) {
     if (position !== 'header') continue
@@ -85,7 +85,7 @@ export function compileHeaders(
     }
     named.add(lower)
     const template = compile(source, at, headerPlace(name), REQUEST_ROOTS)
-    // The gateway names the boundary.
+    // The gateway sets the boundary.
     if (!template || (multipart && lower === 'content-type')) continue
     const argument = given.get(lower)
     if (argument !== undefined || !isFixed(template)) {
@@ -116,7 +116,7 @@ export function compileHeaders(
   }
 }
 
-/** @param from index of the first that is written */
+/** @param from index of the first one to write */
 function writeTemplated(
   templated: readonly Templated[],
   draft: RequestDraft,
@@ -137,7 +137,7 @@ function writeTemplated(
   return undefined
 }
 
-/** Whether a tool may set the header. @param byArgument its value is that of an argument */
+/** Whether a tool may set the header. @param byArgument whether an argument is its value */
 function checkName(name: string, path: Problem['path'], byArgument: boolean, problems: Problem[]): boolean {
   const isFraming = FRAMING.test(name) || (byArgument && name.toLowerCase() === 'host')
   if (TOKEN.test(name) && !isFraming) return true

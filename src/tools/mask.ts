@@ -1,24 +1,24 @@
 import { BETWEEN_TOKENS, knownSecrets, LONGEST_KNOWN, type SecretKind } from '../text/index.ts'
 
-/** What stands where a secret stood. */
+/** Replaces secrets. */
 export const SHOWN = '***'
 
-/** `own`: one with which the gateway asks the server. */
+/** `own`: a secret that the gateway sends to the server. */
 export type RedactedKind = 'own' | SecretKind
 
-/** Hears of the secrets that were replaced; never what they are. */
+/** Called with the kind and number of masked secrets; never with their values. */
 export type OnRedacted = (kind: RedactedKind, count: number) => void
 
 /**
- * Replaces secrets.
- * @param json the text is JSON and stays JSON: a number that looks like a secret is left
+ * Masks secrets.
+ * @param json the text is JSON and must stay JSON, so numbers that look like secrets are kept
  */
 export type Mask = (text: string, json?: boolean, onRedacted?: OnRedacted) => string
 
 /**
- * What finds the secrets: as they are, and as percent-encoding, JSON and base64 write them. A text without them is passed
- * over once; one with them once for each form.
- * @param secrets none of them empty
+ * Creates a mask for secrets in plain, percent-encoded, JSON and Base64 form. A text without secrets is scanned once;
+ * with secrets, once for each form.
+ * @param secrets not empty
  */
 export function maskOf(secrets: readonly string[]): Mask {
   return maskOfForms(allForms(secrets))
@@ -26,25 +26,25 @@ export function maskOf(secrets: readonly string[]): Mask {
 
 type Headers = Record<string, string | string[] | undefined>
 
-/** Headers whose values repeat no secret. */
+/** Headers with secrets masked. */
 export function maskedHeaders(headers: Readonly<Headers>, mask: Mask): Readonly<Headers> {
   const shown = (value: Headers[string]) =>
     Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value)
-  // Nearly all stay as they are, and need no copy.
+  // Copies only if something changes.
   for (const name in headers)
     if (shown(headers[name]) !== headers[name])
       return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, shown(value)]))
   return headers
 }
 
-/** Masks bytes that come in pieces, and holds back what may be the beginning of a secret. */
+/** Masks a byte stream, and holds back the possible beginning of a secret. */
 export interface StreamMask {
   push(chunk: Buffer): Buffer
-  /** What was held back. */
+  /** Releases the bytes held back. */
   end(): Buffer
 }
 
-/** @returns what makes a mask for one stream of JSON, or of events that hold JSON */
+/** @returns a factory of masks for streams of JSON, or of events with JSON */
 export function streamMaskOf(secrets: readonly string[], onRedacted?: OnRedacted): () => StreamMask {
   const forms = allForms(secrets).map((form) => Buffer.from(form).toString('latin1'))
   const mask = maskOfForms(forms)
@@ -70,7 +70,7 @@ export function streamMaskOf(secrets: readonly string[], onRedacted?: OnRedacted
   }
 }
 
-/** Takes out what has the form of a known secret, whoever it is of. */
+/** Masks texts in the format of well-known secrets. */
 export const maskKnown: Mask = (text, _json, onRedacted) => {
   let shown = ''
   let from = 0
@@ -82,7 +82,7 @@ export const maskKnown: Mask = (text, _json, onRedacted) => {
   return from === 0 ? text : shown + text.slice(from)
 }
 
-/** The same of bytes that come in pieces: holds back what may be the beginning of one. */
+/** The same for a byte stream; holds back the possible beginning of a secret. */
 export function streamMaskKnown(onRedacted?: OnRedacted): StreamMask {
   let rest = ''
   const release = (all: boolean) => {
@@ -105,7 +105,7 @@ export function streamMaskKnown(onRedacted?: OnRedacted): StreamMask {
       const text = chunk.toString('latin1')
       const isInKey = rest.startsWith(KEY_BEGINS)
       rest += text
-      // Small pieces of one long word, or of one key, are looked at together.
+      // Small chunks of one long word or key are examined together.
       const mayEnd = (isInKey ? ENDS_KEY : BETWEEN_TOKENS).test(text)
       return mayEnd || rest.length > 2 * LONGEST_KNOWN ? release(false) : NOTHING
     },
@@ -117,18 +117,18 @@ const NOTHING = Buffer.alloc(0)
 const KEY_BEGINS = '-----BEGIN '
 const ENDS_KEY = /["'-]/
 
-/** Up to where a text can go on, whatever comes behind it. */
+/** Length of the text that no continuation can affect. */
 function safeEnd(text: string): number {
   const longest = text.length - LONGEST_KNOWN
   let end = text.length
   while (end > longest && end > 0 && !BETWEEN_TOKENS.test(text[end - 1]!)) end--
-  // The marks of a private key have spaces, and JSON has no raw line feed in a text.
+  // Private key markers contain spaces, and JSON strings contain no raw line feed.
   const key = text.lastIndexOf(KEY_BEGINS)
   if (key >= 0 && key < end && !/["']|-----END [A-Z ]+-----/.test(text.slice(key))) end = key
   return Math.max(end, longest, 0)
 }
 
-/** One mask after the other. */
+/** Applies one mask after the other. */
 export function chained(first: StreamMask, second: StreamMask): StreamMask {
   return {
     push: (chunk) => second.push(first.push(chunk)),
@@ -136,7 +136,7 @@ export function chained(first: StreamMask, second: StreamMask): StreamMask {
   }
 }
 
-/** The longest first: one may hold another. */
+/** Longest first, as one may contain another. */
 function allForms(secrets: readonly string[]): string[] {
   return [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length)
 }
@@ -149,7 +149,7 @@ function maskOfForms(forms: readonly string[]): Mask {
   }))
   return (text, json = false, onRedacted) => {
     if (!holds(text)) return text
-    // Ten times as fast as `replaceAll` where there are a million of them.
+    // Much faster than `replaceAll` for very many occurrences.
     return separators.reduce((rest, { form, inJson }) => {
       if (!rest.includes(form)) return rest
       const parts = rest.split(json ? inJson : form)
@@ -159,10 +159,10 @@ function maskOfForms(forms: readonly string[]): Mask {
   }
 }
 
-/** Characters of a pattern that V8 compiles in no time. */
+/** Maximum characters of a combined pattern. */
 const MAX_PATTERN = 100_000
 
-/** Whether a text holds one of the forms: one pass for all of them, or one for each where they are very long. */
+/** Whether a text contains one of the forms: one combined pattern, or one search each if too long. */
 function finderOf(forms: readonly string[]): (text: string) => boolean {
   const pattern = forms.map(escaped).join('|')
   if (pattern.length > MAX_PATTERN) return (text) => forms.some((form) => text.includes(form))
@@ -173,7 +173,7 @@ function finderOf(forms: readonly string[]): (text: string) => boolean {
 function formsOf(secret: string): string[] {
   const percent = encodeURIComponent(Buffer.from(secret).toString())
   const form = percent.replace(/[!'()*~]/g, hex).replaceAll('%20', '+')
-  // A header holds UTF-8 as Latin-1, and an upstream may repeat it as it has read it.
+  // Headers hold UTF-8 as Latin-1, and an upstream may repeat it in that form.
   const wide = Buffer.from(secret).toString('latin1')
   const forms = [secret, percent, form, ...jsonForms(secret), wide, ...jsonForms(wide)]
   const lower = forms.map((one) => one.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))
@@ -183,12 +183,12 @@ function formsOf(secret: string): string[] {
   return [...forms, ...lower, ...upper, ...base64Of(secret)]
 }
 
-/** As writers of JSON write it, but for the case of their codes. */
+/** Forms written by JSON serializers, except for the case of escapes. */
 function jsonForms(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   return [
     json,
-    // PHP writes slashes so, Go and Gson what HTML could read, .NET that and what is not ASCII, Python only the latter.
+    // PHP escapes slashes; Go and Gson HTML characters; .NET also non-ASCII; Python only non-ASCII.
     json.replaceAll('/', '\\/'),
     json.replace(/[<>&]/g, unicode),
     json.replace(/[<>&=']/g, unicode),
@@ -200,7 +200,7 @@ function jsonForms(secret: string): string[] {
 const hex = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
 const unicode = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** The characters of base64 that the secret decides by itself, at each of three offsets in what is encoded. */
+/** The Base64 characters determined by the secret alone, for each of three byte offsets. */
 function base64Of(secret: string): string[] {
   const size = Buffer.byteLength(secret)
   return [0, 1, 2].flatMap((offset) => {
@@ -212,7 +212,7 @@ function base64Of(secret: string): string[] {
 
 const NUMERIC = /^[-+.\deE]+$/
 
-/** No JSON number is replaced: one is a secret only between other characters than stand around a number. */
+/** A secret within a JSON number is kept: it is masked only between characters that cannot surround a number. */
 function outsideOfNumbers(form: string): RegExp {
   const text = escaped(form)
   return new RegExp(String.raw`${text}(?:(?<=[^\s:,\[\d.+\-eE]${text})|(?=[^\s,\]}\d.+\-eE]))`)

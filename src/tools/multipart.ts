@@ -17,7 +17,7 @@ const MEDIA_TYPE =
 /** RFC 2397: media type, parameters, `;base64`. */
 const DATA_URI = /^data:([^,;\s]{0,255})((?:;[^,;]{0,255}){0,8}),/i
 
-/** The parts of an argument: one for each item of an array. @throws CallError */
+/** The parts of an argument, one for each array item. @throws CallError */
 export function* argParts(name: string, value: Json): Generator<Part> {
   if (Array.isArray(value)) for (const item of value) yield part(name, item)
   else yield part(name, value)
@@ -44,7 +44,7 @@ function isFile(value: Json): value is { filename?: string; contentType?: string
   )
 }
 
-/** Undefined for text that is not a data: URI. */
+/** Undefined for text other than a data: URI. */
 function dataUri(name: string, text: string): Part | undefined {
   const match = DATA_URI.exec(text)
   if (!match) return undefined
@@ -70,7 +70,7 @@ function file(name: string, filename: string, contentType: string, data: Buffer)
   return { name, filename, contentType, data }
 }
 
-/** The bytes of a text in Base64, or of a `data:` URI. @throws CallError */
+/** The bytes of a Base64 text or `data:` URI. @throws CallError */
 export function bytesOf(name: string, text: string): Buffer {
   const { data } = dataUri(name, text) ?? {}
   return typeof data === 'object' ? data : base64(name, text)
@@ -83,7 +83,7 @@ function base64(name: string, text: string): Buffer {
   return Buffer.from(compact, 'base64')
 }
 
-/** ASCII without white space and padding; faster than a replacement where there is much of them. */
+/** The text without white space and padding. */
 function significant(text: string): string {
   if (!/[\s=]/.test(text)) return text
   const bytes = Buffer.from(text)
@@ -96,7 +96,7 @@ function significant(text: string): string {
   return bytes.toString('latin1', 0, size)
 }
 
-/** WHATWG URL's percent-decode: anything that is not an escape stays as it is. */
+/** WHATWG URL percent-decoding: invalid escapes stay unchanged. */
 function percentDecode(text: string): Buffer {
   const bytes = Buffer.from(text)
   let length = 0
@@ -109,23 +109,23 @@ function percentDecode(text: string): Buffer {
   return bytes.subarray(0, length)
 }
 
-/** The value of a hexadecimal digit, by its code; NaN for anything else. */
+/** Value of a hexadecimal digit by its code; NaN for other characters. */
 function hexDigit(code = 0): number {
   if (code >= 48 && code <= 57) return code - 48
   const letter = code | 32
   return letter >= 97 && letter <= 102 ? letter - 87 : Number.NaN
 }
 
-/** Writes parts as WHATWG HTML's multipart/form-data encoding does; values go in unchanged. */
+/** Writes WHATWG HTML multipart/form-data; values are inserted unchanged. */
 export class PartWriter {
-  /** Unguessable, so that no value can hold it. */
+  /** Unguessable, so that no value can contain it. */
   private readonly boundary = `plantgw-${randomUUID()}`
   private readonly chunks: Buffer[] = []
   private size = 0
-  /** Not yet a chunk: making one for each of many small parts takes long. */
+  /** Text not yet in a chunk, as many small chunks would be slow. */
   private text = ''
 
-  /** @returns how many bytes there are now, at least */
+  /** @returns minimum number of bytes so far */
   write({ name, filename, contentType, data }: Part): number {
     let head = `--${this.boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`
     if (filename !== undefined) head += `; filename="${escapeFilename(filename)}"`
@@ -153,7 +153,7 @@ export class PartWriter {
   }
 }
 
-/** The escapes of WHATWG HTML: line breaks of a name count as CRLF, those of a filename as they are. */
+/** The escapes of WHATWG HTML for file names; in names, line breaks become CRLF. */
 function escapeFilename(name: string): string {
   return name.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22').replaceAll('\0', '%00')
 }

@@ -9,17 +9,17 @@ import { type AnswerTemplate, answerTemplate } from './result.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, pathsOf, RESPONSE_ROOTS } from './templates.ts'
 
-/** Operations of an API that go on after its response: `async` of a tool. */
+/** Operations that continue after the API's response: `async` of a tool. */
 
-/** One that has begun: JSON with all that is needed to go on with it, in whatever process. */
+/** A running operation: JSON with all data that any process needs to continue it. */
 export interface Operation extends JsonObject {
-  /** Origin of the call that began it; headers and credentials of the tool go to no other. */
+  /** Origin of the call that began it; headers and credentials of the tool are sent only there. */
   origin: string
   /** Absolute URL. */
   poll: string
-  /** Absolute URL; null: the one that is polled. */
+  /** Absolute URL; null: the poll URL. */
   cancel: string | null
-  /** The arguments that are read again. */
+  /** Arguments needed for polling and results. */
   args: JsonObject
 }
 
@@ -34,9 +34,9 @@ export interface Async {
   /** Absent: it cannot be cancelled. */
   cancelMethod: string | undefined
   templates: readonly Template[]
-  /** Origins that the author names beside that of the endpoint. */
+  /** Origins named by the author in addition to the endpoint's. */
   authored: ReadonlySet<string>
-  /** @param origin of the call, which a redirect may have left @throws CallError */
+  /** @param origin of the call, before redirects @throws CallError */
   begin(
     answered: Answered,
     origin: string,
@@ -44,21 +44,21 @@ export interface Async {
     root: Root,
     args: JsonObject,
   ): Promise<Operation>
-  /** What a response to a poll says. @throws CallError */
+  /** State according to a poll response. @throws CallError */
   stateOf(read: ReadAnswer, root: Root): Promise<'running' | 'done' | 'failed'>
 }
 
-/** Statuses that say nothing of the operation: the next poll may have another. */
+/** Statuses that reveal nothing about the operation, so polling continues. */
 const TRANSIENT = new Set([429, 502, 503, 504])
-/** The same of polls without a response. */
+/** Failures of polls after which polling continues. */
 const PASSING: ReadonlySet<Failure> = new Set(['timeout', 'connect', 'network', 'breaker', 'no-room'])
 
-/** Whether a poll that failed says nothing of the operation. */
+/** Whether a failed poll reveals nothing about the operation. */
 export function isPassing({ failure }: CallError): boolean {
   return PASSING.has(failure)
 }
 
-/** @param others further templates that are rendered when the operation is done */
+/** @param others further templates rendered when the operation is done */
 export function compileAsync(
   tool: Tool,
   path: (string | number)[],
@@ -126,12 +126,12 @@ function unpollable(status: number, why: string, origin: string): string {
   return `${origin} accepted the request (${status}), but ${why}, so its result cannot be retrieved. The operation may still be carried out.`
 }
 
-/** A condition is a template that writes `true`. */
+/** A condition is a template that renders `true`. */
 async function holds(condition: AnswerTemplate | undefined, root: Root, read: ReadAnswer): Promise<boolean> {
   return condition !== undefined && (await condition.render(root, read)).trim() === 'true'
 }
 
-/** Keeps of the arguments of a call what is read again: by headers of polls, and by these templates. */
+/** Reduces the arguments of a call to those needed later: by headers of polls, and by these templates. */
 function keeperOf(tool: Tool, templates: readonly Template[]): (args: JsonObject) => JsonObject {
   const paths = templates.flatMap(pathsOf).filter(([root]) => root === undefined || root === 'Args')
   if (paths.some((path) => path.length < 2)) return (args) => args

@@ -4,18 +4,18 @@ import { encodeCookie } from '../template/index.ts'
 import { checkedHeader, checkSize, headerPlace, queryPairs, valueText, wireText } from './argument-text.ts'
 import { argParts, PartWriter } from './multipart.ts'
 
-/** A request while its arguments are put into it. */
+/** A request under construction. */
 export class RequestDraft {
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: string[] = []
-  /** Pairs `name=value`, percent-encoded. */
+  /** Percent-encoded pairs `name=value`. */
   readonly query: string[] = []
-  /** Members of the body as an object. */
+  /** Members of a JSON object body. */
   readonly members: [name: string, value: Json][] = []
-  /** Parts of the body as multipart/form-data. */
+  /** Parts of a multipart/form-data body. */
   parts: PartWriter | undefined
 
-  /** @param maxSize bytes of the body; a multipart body is given up as soon as it is larger */
+  /** @param maxSize maximum bytes of the body; multipart bodies fail as soon as they exceed it */
   constructor(private readonly maxSize: number) {}
 
   /** @throws CallError */
@@ -31,13 +31,13 @@ export class RequestDraft {
 }
 
 export interface Position {
-  /** An argument that the endpoint's template names itself is not sent again. */
+  /** An argument used in the endpoint's template is not sent again. */
   inUrl?: true
-  /** Puts the value of an argument into a request. @throws CallError */
+  /** Adds the value of an argument to a request. @throws CallError */
   write(draft: RequestDraft, name: string, value: Json): void
 }
 
-/** What the arguments of each position become, in the order in which imported tools list them. */
+/** How arguments of each position are sent, in the order used for imported tools. */
 export const POSITIONS: Readonly<Record<ArgPosition, Position>> = {
   path: { inUrl: true, write() {} },
   query: {

@@ -13,7 +13,7 @@ interface CompiledPrompt {
   texts: (Template | undefined)[]
 }
 
-/** Compiles the prompts that the configuration itself holds; their texts are templates over `.Args`. */
+/** Compiles the configuration's own prompts; their texts are templates over `.Args`. */
 export function compilePrompts(
   configuration: Configuration,
   { env, memo }: { env: Env; memo?: Memo },

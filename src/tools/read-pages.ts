@@ -9,39 +9,39 @@ import { asCallError, CallError } from './failure.ts'
 import type { Answered } from './redirect.ts'
 import type { UpstreamRequest } from './types.ts'
 
-/** What reads the pages of a call. */
+/** Parameters of reading a call's pages. */
 export interface PageReading {
   pages: Pages
   args: readonly Arg[]
   limits: Limits
-  /** Sends a request for a page. @param maxSize bytes of its answer @throws CallError, NetFault */
+  /** Requests a page. @param maxSize maximum bytes of its answer @throws CallError, NetFault */
   send(request: UpstreamRequest, maxSize: number): Promise<Answered>
   progress?: ((done: number, message: string) => void) | undefined
 }
 
-/** What the pages of a call come to. */
+/** Result of reading pages. */
 export interface PagesRead {
-  /** The last page, with the items of all of them. */
+  /** The last page, with the items of all pages. */
   answer: HttpAnswer
   count: number
-  /** For the client; undefined: there is one page only. */
+  /** For the client; undefined: there was a single page. */
   notice: string | undefined
-  /** For the log: why not all pages were read. */
+  /** Why not all pages were read, for the log. */
   detail?: string
 }
 
-/** Why no further page is read; undefined: there is none. */
+/** Why reading stopped early; undefined: all pages were read. */
 type Stop =
   | undefined
-  /** The request is the one that would come next. */
+  /** `request` is the request for the next page. */
   | { why: 'enough'; request: UpstreamRequest }
   | { why: 'failed'; request: UpstreamRequest; text: string }
   | { why: 'elsewhere' | 'unusable'; text: string }
 
 /**
- * Reads the pages behind the first one, and makes one answer of them. What fails after the first page leaves a list that
- * is not whole, and the notice says so.
- * @throws NetFault, CallError when the call is cancelled
+ * Reads the pages after the first one, and combines all in one answer. A failure after the first page results in an
+ * incomplete list, stated in the notice.
+ * @throws NetFault, CallError if the call is cancelled
  */
 export async function readPages(
   asked: UpstreamRequest,
@@ -69,12 +69,12 @@ export async function readPages(
       values += 'why' in page ? 0 : valuesIn(page.page)
       if ('why' in page) stop = page
       else if (values > JSON_LIMITS.values)
-        // Beyond this they are not read as JSON, and so not shaped.
+        // A larger answer would not be read as JSON, and so not be shaped.
         stop = { why: 'failed', request: next, text: TOO_LARGE }
       else {
         seen.add(next.path)
         count++
-        // Spread as arguments, a long page would exceed the stack.
+        // Spread as arguments, a long page would overflow the stack.
         for (const item of page.items) items.push(item)
         room -= page.answered.answer.body.length
         answered = page.answered
@@ -100,7 +100,7 @@ interface Page {
   items: Json[]
 }
 
-/** Undefined: the answer is no page of the list. */
+/** Undefined: the answer is not a page of the list. */
 function readPage(answer: HttpAnswer, pages: Pages): Page | undefined {
   if (answer.status >= 300) return undefined
   let page: Json
@@ -113,7 +113,7 @@ function readPage(answer: HttpAnswer, pages: Pages): Page | undefined {
   return items && { page, items }
 }
 
-/** How many values there are in one, which counts itself. */
+/** Number of JSON values in a value, including itself. */
 function valuesIn(value: Json): number {
   if (!Array.isArray(value) && !isObject(value)) return 1
   let count = 1
@@ -140,7 +140,7 @@ async function attempt(
   }
 }
 
-/** The request for the page behind one, or why it is not sent; undefined: it is the last one. */
+/** The request for the next page, or why it is not sent; undefined: this is the last page. */
 function nextRequest(
   next: Next,
   { answer, request }: Answered,
@@ -194,7 +194,7 @@ function queryOf(path: string): URLSearchParams {
   return new URLSearchParams(path.slice(pathOf(path).length))
 }
 
-/** The path with one query parameter, in place of others of its name; the rest stays as it is written. */
+/** The path with one query parameter replaced; the rest stays as written. */
 function withQuery(path: string, name: string, value: string): string {
   const bare = pathOf(path)
   const pairs = path.slice(bare.length + 1).split('&')
@@ -203,7 +203,7 @@ function withQuery(path: string, name: string, value: string): string {
   return `${bare}?${[...others, pair].join('&')}`
 }
 
-/** What the client is told of the pages. */
+/** The notice about pages for the client. */
 function noticeOf(
   count: number,
   stop: Stop,
@@ -222,10 +222,10 @@ function noticeOf(
   return `${first} For the rest, call again with ${how}.`
 }
 
-/** Characters of arguments in a notice. */
+/** Maximum characters of arguments in a notice. */
 const MAX_GIVEN = 2_000
 
-/** The arguments with which a call would begin with this request; none if others than arguments would have to change. */
+/** The arguments with which a call would begin at this request; empty if anything else would differ. */
 function argumentsOf({ path }: UpstreamRequest, asked: UpstreamRequest, args: readonly Arg[]): string[] {
   const [before, after] = [queryOf(asked.path), queryOf(path)]
   const types = new Map(args.map(({ name, type }) => [name, type]))
@@ -237,6 +237,6 @@ function argumentsOf({ path }: UpstreamRequest, asked: UpstreamRequest, args: re
     const isNumber = /^(integer|number)$/.test(types.get(name) ?? '') && /^-?\d{1,15}$/.test(value)
     given.push(`\`${name}\`: ${isNumber ? value : JSON.stringify(value)}`)
   }
-  // A part of a cursor is of no use.
+  // A truncated cursor would be useless.
   return given.join().length > MAX_GIVEN ? [] : given
 }

@@ -18,42 +18,42 @@ import { CallError, credentialError } from './failure.ts'
 import type { Mask } from './mask.ts'
 import type { UpstreamRequest } from './types.ts'
 
-/** Redirects followed in one call. */
+/** Maximum redirects in one call. */
 const MAX_REDIRECTS = 5
 
-/** Headers that go along to another origin: none that a template, an argument or the author made a secret of. */
+/** Headers forwarded to another origin, none of which can be secret. */
 const PORTABLE = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
-/** Of one call. */
+/** Options of one call. */
 export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal' | 'hold'> {
   http: HttpClient
   limits: Limits
-  /** Absent: every address is good. */
+  /** Absent: every address is allowed. */
   guards?: Guards | undefined
-  /** How the origin of the call is connected to; others are reached by the same proxy. */
+  /** Connection settings for the call's origin; other origins use only its proxy. */
   connection?: Connection | undefined
-  /** The origins that the author of the tool names; arguments decide any other. */
+  /** Origins named by the author of the tool; others are chosen by arguments. */
   authored?: ReadonlySet<string> | undefined
-  /** Absent: requests are sent once, whatever failed before. */
+  /** Absent: no retries and no circuit breaker. */
   resilience?: Resilience | undefined
-  /** How often a request is sent at the most, if that does no harm. */
+  /** Maximum attempts, if repeating is safe. */
   attempts: number
-  /** Gives a header of the first origin. */
+  /** Provides a header for the first origin. */
   credential?: Credential | undefined
-  /** When the time of the call began, of `performance.now()`. Default: now. */
+  /** Start of the call, by `performance.now()`. Default: now. */
   begin?: number
-  /** Where traces are recorded: what the call belongs to, and its path without a value, which a redirect leaves. */
+  /** If traces are recorded: the parent span, and the path without values, used until a redirect. */
   spans?: { span: Span; path?: string } | undefined
 }
 
-/** An answer, and the request that it is the answer to, which may be one that a redirect made. */
+/** An answer, and its request, which may result from a redirect. */
 export interface Answered {
   answer: HttpAnswer
   request: UpstreamRequest
 }
 
 /**
- * Sends the request of a call, and follows redirects where the tool says so; all within one time-out.
+ * Sends the request of a call, and follows redirects if the tool allows; all within one timeout.
  * @throws CallError, NetFault
  */
 export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<Answered> {
@@ -69,7 +69,6 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     connectTimeout,
     proxy,
   }
-  // A promise costs each call a turn, so what is known is not awaited.
   const header = credential?.header()
   let sent = header instanceof Promise ? await header : header
   if (sent instanceof Fault) throw credentialError(sent)
@@ -78,7 +77,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     fetching.guard = guardOf(request, options)
     fetching.tls = request.origin === first.origin ? tls : tls?.elsewhere
     let answer = await sendOne(request, tool, fetching, options)
-    // With 401 nothing was done (RFC 9110, 15.5.2), so that this one request can be sent again.
+    // A request refused with 401 was not executed (RFC 9110, 15.5.2), so it is safe to repeat.
     if (answer.status === 401 && credential && sent && carries(request, sent)) {
       const other = await credential.renew(sent)
       if (other instanceof Fault) throw credentialError(other)
@@ -103,7 +102,7 @@ function withoutPath({ spans, ...options }: SendOptions): SendOptions {
   return { ...options, spans: spans && { span: spans.span } }
 }
 
-/** One attempt, with a span of its own where traces are recorded (semantic conventions of HTTP). */
+/** One attempt, with its own span if traces are recorded (semantic conventions of HTTP). */
 function fetch(request: UpstreamRequest, fetching: FetchOptions, options: SendOptions): Promise<HttpAnswer> {
   const { http, spans } = options
   return spans ? tracedFetch(request, fetching, options, spans) : http.fetch(request, fetching)
@@ -117,7 +116,7 @@ async function tracedFetch(
 ): Promise<HttpAnswer> {
   const { origin } = request
   const span = spans.span.client(spanOf(request, spans.path))
-  // Who else an argument or a redirect may lead to has no part in the trace.
+  // Origins chosen by arguments or redirects do not get the trace context.
   const sent = authored?.has(origin) ? withTrace(request, span.context) : request
   try {
     const answer = await http.fetch(sent, fetching)
@@ -130,7 +129,7 @@ async function tracedFetch(
   }
 }
 
-/** What spans say of requests with this path. */
+/** Span attributes of requests with this path. */
 function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): SpanStart {
   const attributes = {
     'http.request.method': method,
@@ -141,7 +140,7 @@ function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): 
   return { template: { name: path === undefined ? method : `${method} ${path}`, attributes } }
 }
 
-/** What the tool itself says of the trace stays. */
+/** Trace headers set by the tool take precedence. */
 function withTrace(request: UpstreamRequest, { traceparent, tracestate }: TraceContext): UpstreamRequest {
   const { headers } = request
   for (let i = 0; i < headers.length; i += 2) if (isOfTrace(headers[i]!)) return request
@@ -150,13 +149,12 @@ function withTrace(request: UpstreamRequest, { traceparent, tracestate }: TraceC
 }
 
 function isOfTrace(name: string): boolean {
-  // Nearly every name is of another length.
   if (name.length !== 'traceparent'.length && name.length !== 'tracestate'.length) return false
   const lower = name.toLowerCase()
   return lower === 'traceparent' || lower === 'tracestate'
 }
 
-/** Sends one request of a call, again where that does no harm. @throws NetFault */
+/** Sends one request of a call, with retries if safe. @throws NetFault */
 function sendOne(
   request: UpstreamRequest,
   tool: Tool,
@@ -165,7 +163,6 @@ function sendOne(
 ): Promise<HttpAnswer> {
   const { resilience } = options
   const attempts = isRepeatable(request.method, tool) ? options.attempts : 1
-  // A promise costs each call a turn, so what is sent once has none besides.
   if (!resilience || resilience.passes(attempts)) return fetch(request, fetching, options)
   const { timeout, begin, signal } = fetching
   const once = () =>
@@ -185,12 +182,12 @@ function sendOne(
   })
 }
 
-/** Whether no redirect has taken the header off. */
+/** Whether the request still has the header after redirects. */
 function carries({ headers }: UpstreamRequest, { name, value }: SentHeader): boolean {
   return headers.some((text, i) => i % 2 === 1 && headers[i - 1] === name && text === value)
 }
 
-/** The request with the header in place of others of its name. */
+/** The request with a header replaced. */
 function withHeader(request: UpstreamRequest, { name, value }: SentHeader): UpstreamRequest {
   const headers: string[] = []
   for (let i = 0; i < request.headers.length; i += 2)
@@ -205,22 +202,21 @@ function guardOf({ origin, path }: UpstreamRequest, { guards, authored }: SendOp
   return guards.ownPaths?.has(path) ? guards.ownPaths.guard : guards.named
 }
 
-/** Whether the answer asks for another request. */
+/** Whether the answer is a redirect. */
 function isRedirect({ status, headers }: HttpAnswer): boolean {
   return [301, 302, 303, 307, 308].includes(status) && typeof headers.location === 'string'
 }
 
 interface RedirectOptions {
-  /** The tool says that its body may go to another origin. */
+  /** Whether the tool allows its body to be sent to another origin. */
   sendsBody: boolean
-  /** Of what may not go to another origin at all. */
+  /** Masks secrets that must not be sent to another origin. */
   mask: () => Mask | undefined
 }
 
 /**
- * The request that a redirect asks for, by the rules of fetch: 303 becomes GET, and so do 301 and 302 of a
- * POST. Headers of the tool stay with the first origin, its body too unless the tool says otherwise, and a secure call
- * stays secure.
+ * The request for a redirect, by the rules of fetch: 303 becomes GET, as do 301 and 302 of a POST. Headers of the tool
+ * stay with the first origin, its body too unless the tool allows it, and HTTPS is never downgraded.
  * @throws CallError
  */
 function redirected(
@@ -242,19 +238,19 @@ function redirected(
   return next
 }
 
-/** Where an answer leads. */
+/** How to follow an answer to another URL. */
 interface Leading extends Pick<RedirectOptions, 'mask'> {
   /** Whether the request becomes GET. */
   toGet: boolean
-  /** @param why goes on after "answered with a" */
+  /** @param why continues "answered with a" */
   refusal: (why: string) => CallError
-  /** Names it in refusals. */
+  /** Name in refusals. */
   what: 'redirect' | 'link'
 }
 
 /**
- * The request to where the answer to another one leads, without a body: headers of the tool stay with the first origin,
- * and a secure call stays secure.
+ * The request for a URL in an answer, without a body: headers of the tool stay with the first origin, and HTTPS is
+ * never downgraded.
  * @throws CallError
  */
 export function ledTo(
@@ -288,14 +284,14 @@ export function ledTo(
   return { method: toGet ? 'GET' : request.method, origin, path, headers }
 }
 
-/** The query without the pairs that hold a secret. */
+/** The query without pairs that contain a secret. */
 function withoutSecrets(search: string, isSecret: (text: string) => boolean): string {
   if (!isSecret(search)) return search
   const pairs = search.slice(1).split('&')
   return `?${pairs.filter((pair) => !isSecret(pair)).join('&')}`
 }
 
-/** Undefined for one that no tool may call. */
+/** Undefined for an origin that tools may not call. */
 function originOf({ protocol, username, password, host }: URL): string | undefined {
   try {
     return readOrigin(`${protocol}//${username || password ? '@' : ''}${host}`)

@@ -28,20 +28,20 @@ import { reads, renderInTurns } from './templates.ts'
 import type { CallOutcome, Content, ToolResult } from './types.ts'
 import type { Validate } from './validators.ts'
 
-/** Characters of an upstream's body in an error's text. */
+/** Maximum characters of an upstream's body in an error. */
 const ERROR_TEXT = 4_000
-/** Faults of an answer that does not fit its schema. */
+/** Maximum faults of an answer that does not match its schema. */
 const MAX_FAULTS = 10
 
 /** A compiled `responseBody` or `errorBody`. */
 export interface AnswerTemplate {
-  /** Whether it reads the body as text or as JSON. */
+  /** Whether it reads the body as text or JSON. */
   readsBody: boolean
   /** @throws CallError */
   render(root: Root, read: ReadAnswer): Promise<string>
 }
 
-/** @param what names the template in errors */
+/** @param what name of the template in errors */
 export function answerTemplate(template: Template, what: string): AnswerTemplate {
   const [readsData, readsText, readsHeaders] = ['Data', 'Body', 'Headers'].map((name) =>
     reads(template, 'Response', name),
@@ -62,7 +62,7 @@ export function answerTemplate(template: Template, what: string): AnswerTemplate
   }
 }
 
-/** A template that branches may never come to read `Data`, so what is not JSON is an error only when it does. */
+/** `Data` fails only when read, as a template may never read it. */
 function addData(Response: Record<string, unknown>, read: ReadAnswer): void {
   try {
     Response.Data = read.data()
@@ -86,9 +86,9 @@ function responseHeaders(answer: HttpAnswer): Record<string, string> {
   return headers
 }
 
-/** What a tool says of its answers, compiled. */
+/** Compiled settings for a tool's answers. */
 export interface Shape {
-  /** Undefined: the answer as it is. */
+  /** Undefined: the answer is returned unchanged. */
   responseBody: AnswerTemplate | undefined
   errorBody: AnswerTemplate | undefined
   shaping: Shaping
@@ -97,23 +97,23 @@ export interface Shape {
 }
 
 interface Output {
-  /** Of what the upstream answers, or the template makes of it. */
+  /** Validates the upstream's answer, or the template's output. */
   validate: Validate
-  /** Of what clients see. */
+  /** Validates the shaped result. */
   validateShown: Validate
   wrapped: boolean
 }
 
 export interface Sent {
   method: string
-  /** Without query and secrets; made only when it is needed. */
+  /** Without query and secrets; computed on demand. */
   url: () => Promise<string>
   root: Root
-  /** Keeps what is cut off the result; absent: nothing is kept. */
+  /** Keeps the cut-off part of the result; absent: disabled. */
   keep?: Keep | undefined
 }
 
-/** What an answer comes to, without a promise where nothing waits. */
+/** The outcome of an answer; synchronous if possible. */
 export function outcomeOf(
   read: ReadAnswer,
   shape: Shape,
@@ -131,7 +131,7 @@ export function outcomeOf(
   })
 }
 
-/** What an answer comes to that says that an operation has failed, whatever its status. */
+/** The outcome of an answer that reports a failed operation, whatever its status. */
 export function failedOperation(
   read: ReadAnswer,
   shape: Shape,
@@ -141,7 +141,7 @@ export function failedOperation(
   return settled(read, sent, limits, () => errorAnswer(read, shape, sent))
 }
 
-/** The outcome that is made of an answer, or why it could not be made. */
+/** The outcome for a result, or the reason why it failed. */
 function settled(
   read: ReadAnswer,
   sent: Sent,
@@ -174,14 +174,14 @@ export function failedOutcome({ failure, detail, upstreamStatus }: CallError, te
   }
 }
 
-/** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
+/** The result of an answer with a status below 300, or of a followed redirect. @throws CallError */
 function successResult(read: ReadAnswer, shape: Shape, sent: Sent): ToolResult | Promise<ToolResult> {
   const { responseBody, shaping, output } = shape
   if (responseBody || shaping.isDeclared || output || isBinary(read)) return madeResult(read, shape, sent)
   return plainResult(read, shaping, sent)
 }
 
-/** The result of an answer that nothing changes but the limit of its length. */
+/** The result of an answer that is at most truncated. */
 function plainResult(read: ReadAnswer, shaping: Shaping, sent: Sent): ToolResult | Promise<ToolResult> {
   if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
   const { body } = read.answer
@@ -191,7 +191,7 @@ function plainResult(read: ReadAnswer, shaping: Shaping, sent: Sent): ToolResult
   return presented instanceof Promise ? presented.then(shown) : shown(presented)
 }
 
-/** The result of an answer that is not passed on as it is. @throws CallError */
+/** The result of an answer that is transformed. @throws CallError */
 async function madeResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
   const { responseBody: template, shaping, output } = shape
   if (output && !template) return structuredResult(read, read.text(), shape, output, sent)
@@ -210,7 +210,7 @@ async function madeResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<T
   return plainResult(read, shaping, sent)
 }
 
-/** Characters of an answer that shaping has left out, or the limit. */
+/** Characters removed from an answer by shaping or the limit. */
 function savedBy({ shaping, responseBody }: Shape, read: ReadAnswer, { content }: ToolResult): number {
   const isCut = !responseBody && read.answer.body.length > shaping.maxChars
   if (isBinary(read) || !(shaping.isDeclared || isCut)) return 0
@@ -219,13 +219,13 @@ function savedBy({ shaping, responseBody }: Shape, read: ReadAnswer, { content }
 }
 
 interface ShapedAnswer {
-  /** As templates read it. */
+  /** The answer as templates read it. */
   read: ReadAnswer
   value: Json
   omitted: Omitted
 }
 
-/** Undefined: the answer is not JSON, which has nothing to shape. */
+/** Undefined: the answer is not JSON, so it is not shaped. */
 async function shapedAnswer(read: ReadAnswer, shaping: Shaping): Promise<ShapedAnswer | undefined> {
   let data: Json
   try {
@@ -245,7 +245,7 @@ async function shapedAnswer(read: ReadAnswer, shaping: Shaping): Promise<ShapedA
   return { read: shaped, value, omitted }
 }
 
-/** @param keep keeps what was cut off; absent: nothing is kept */
+/** @param keep keeps the cut-off part; absent: disabled */
 function textsResult(presented: Presented, keep: Keep | undefined): ToolResult {
   const { text, beside, notice, link } = withRest(presented, keep)
   const more = [beside, notice].flatMap((one): Content[] =>
@@ -263,7 +263,7 @@ function textResult(text: string): ToolResult {
   return { content: [{ type: 'text', text }] }
 }
 
-/** Beside media only a text that does not read the media as text. */
+/** With media, only a text from a template that does not read the body. */
 async function captions(
   read: ReadAnswer,
   template: AnswerTemplate | undefined,
@@ -273,7 +273,9 @@ async function captions(
   return [{ type: 'text', text: await template.render(sent.root, read) }]
 }
 
-/** The images that model APIs take, by the media types that servers give them: another one ends a client's session. */
+/**
+ * Image types accepted by model APIs, by the media types that servers use; another type would end a client's session.
+ */
 const MODEL_IMAGES: ReadonlyMap<string, string> = new Map([
   ['image/png', 'image/png'],
   ['image/jpeg', 'image/jpeg'],
@@ -293,8 +295,8 @@ async function binaryContent(read: ReadAnswer, sent: Sent): Promise<Content> {
 }
 
 /**
- * @param text of the response, or what the template has made of it
- * @param templated what was left out before the template; absent: there is none
+ * @param text of the response, or the template's output
+ * @param templated what was omitted before the template; absent: no template
  */
 async function structuredResult(
   read: ReadAnswer,
@@ -342,14 +344,14 @@ async function structuredResult(
   return { ...result, structuredContent: structured(value, wrapped) as JsonObject }
 }
 
-/** A success without a body, where the schema requires nothing; else undefined. */
+/** The result of a successful answer without a body, if the schema allows it; otherwise undefined. */
 function emptyResult(read: ReadAnswer, validate: Validate, wrapped: boolean): ToolResult | undefined {
   const value: JsonObject = wrapped ? { result: null } : {}
   if (validate(value).length > 0) return undefined
   return { ...textResult(`${statusText(read)} (empty response)`), structuredContent: value }
 }
 
-/** A text that nothing changes stays as it is. */
+/** An unchanged text is returned as it is. */
 async function shownOutput(
   text: string,
   shaped: Json,
@@ -373,12 +375,12 @@ function structured(data: Json, wrapped: boolean): Json {
   return wrapped ? { result: data } : data
 }
 
-/** @throws CallError with the faults behind `what` */
+/** @throws CallError with the faults after `what` */
 function checkOutput(data: Json, validate: Validate, wrapped: boolean, what: string): void {
   const value = structured(data, wrapped)
   const errors = validate(value)
   if (errors.length === 0 && isObject(value)) return
-  // The gateway adds the wrapper: faults are about the response inside.
+  // Faults refer to the response inside the gateway's wrapper.
   const own = wrapped
     ? errors.map((error) => ({ ...error, instancePath: error.instancePath.replace(/^\/result/, '') }))
     : errors
@@ -387,23 +389,22 @@ function checkOutput(data: Json, validate: Validate, wrapped: boolean, what: str
 }
 
 /**
- * What an answer comes to that is an error, or a redirect that is not followed.
- *
- * `structuredContent` is `{status, headers, body}`. Clients hold structured content against a tool's output
- * schema even on errors, so with an output schema it is `_meta['plantgw/error']` instead. `detail` is what kept
- * the tool's `errorBody` from being made.
+ * The outcome of an error answer, or of a redirect that is not followed.
+ * `structuredContent` is `{status, headers, body}`. Clients validate structured content against a tool's output schema
+ * even in errors, so with an output schema it is `_meta['plantgw/error']` instead. `detail` explains why the tool's
+ * `errorBody` could not be rendered.
  */
 async function errorAnswer(read: ReadAnswer, shape: Shape, sent: Sent): Promise<CallOutcome> {
   const details = errorDetails(read)
   const isRedirect = read.answer.status >= 300 && read.answer.status < 400
-  // A redirect that is not followed is no answer of the kind that `errorBody` is written for.
+  // `errorBody` is not written for redirects.
   const template = isRedirect ? undefined : shape.errorBody
   let text: string
   let detail: string | undefined
   try {
     text = template ? await template.render(sent.root, read) : await errorText(read, sent)
   } catch (error) {
-    // A template that fails must not hide what the upstream said.
+    // A failing template must not hide the upstream's error.
     if (!(error instanceof CallError)) throw error
     text = `${await errorText(read, sent)}\n\n${error.text}`
     detail = error.detail
@@ -416,14 +417,11 @@ async function errorAnswer(read: ReadAnswer, shape: Shape, sent: Sent): Promise<
   }
 }
 
-/**
- * The text for an answer that could not be turned into a result: that the request was carried out matters more to the
- * caller than why its answer is not usable.
- */
+/** The text for an answer that could not become a result; it states first that the request was executed. */
 async function unshapedText(read: ReadAnswer, sent: Sent, error: CallError): Promise<string> {
   const { length } = read.answer.body
   const first = `${sent.method} ${await sent.url()} was carried out and answered ${statusText(read)}, but: ${error.text}`
-  // What masks are to leave out is not shown because it is too much for them.
+  // Data too large to mask must not be shown unmasked.
   const isHidden = error.failure === 'too-large'
   return length === 0 || isHidden || isBinary(read) ? first : `${first}\n\n${cut(read.text(), ERROR_TEXT)}`
 }
@@ -452,14 +450,14 @@ function errorDetails(read: ReadAnswer): JsonObject {
       details.body = read.data()!
       return details
     } catch {
-      // Not JSON after all: the text says what it is.
+      // The text shows that it is not JSON after all.
     }
   }
   if (read.kind === 'json' || read.kind === 'text') details.body = cut(read.text(), ERROR_TEXT)
   return details
 }
 
-/** Headers that help to act on an answer; whatever could be a credential stays out. */
+/** Headers useful in errors; none can be a credential. */
 const SAFE_HEADER =
   /^(?:allow|content-(?:language|length|type)|deprecation|etag|last-modified|retry-after|sunset|traceparent|www-authenticate|x-(?:correlation|request|trace)-id|(?:x-)?rate-?limit.*)$/
 

@@ -5,7 +5,7 @@ import type { Template } from '../template/index.ts'
 import { pathsOf, reads } from './templates.ts'
 import type { CallContext } from './types.ts'
 
-/** What templates see as `.`; `Response` only in `responseBody` and `errorBody`. */
+/** Data of templates (`.`); `Response` only in `responseBody` and `errorBody`. */
 export interface Root {
   Config: Readonly<Record<string, string>>
   Args: JsonObject
@@ -16,7 +16,7 @@ export interface Root {
 
 export type RootBuilder = (args: JsonObject, call: CallContext) => Root
 
-/** Makes what builds the root of a call: only those parts of `Request` that one of the templates reads. */
+/** Creates the builder of template data, with only those parts of `Request` that templates read. */
 export function rootBuilder(config: Root['Config'], templates: (Template | undefined)[]): RootBuilder {
   const any = (...path: string[]) => templates.some((template) => reads(template, ...path))
   const caller = any('Caller')
@@ -29,7 +29,7 @@ export function rootBuilder(config: Root['Config'], templates: (Template | undef
   })
 }
 
-/** What templates see of a caller; of one who is not known everything is empty. */
+/** The caller for templates; all fields are empty if anonymous. */
 function callerOf(identity: Identity | undefined): object {
   const { subject = '', issuer = '', clientId = '', scopes = [], claims = {} } = identity ?? {}
   return { subject, issuer, clientId, scopes: [...scopes], claims }
@@ -58,9 +58,9 @@ function requestBuilder(
 }
 
 /**
- * Headers that templates name are looked up without regard to case, as HTTP compares them; all of them, under
- * Go's canonical names, are there only for a template that reads the whole map. The credential with which a caller has
- * logged in here is not among them (MCP 2026-07-28, Authorization: no token passthrough).
+ * Headers by name are looked up case-insensitively; the whole map, under Go's canonical names, exists only for
+ * templates that read it. The caller's credential for the gateway is excluded (MCP 2026-07-28, Authorization: no token
+ * passthrough).
  */
 function headersBuilder(templates: (Template | undefined)[]): (call: CallContext) => Record<string, string> {
   const paths = templates
@@ -83,17 +83,14 @@ function headersBuilder(templates: (Template | undefined)[]): (call: CallContext
   }
 }
 
-/**
- * A received header as the text that was meant: Node reads each byte as a Latin-1 character, but nearly everybody
- * sends UTF-8.
- */
+/** A received header as text: Node decodes Latin-1, but most clients send UTF-8. */
 function headerText(value: string): string {
   if (!/[\x80-\xff]/.test(value) || /[^\x00-\xff]/.test(value)) return value
   const bytes = Buffer.from(value, 'latin1')
   return isUtf8(bytes) ? bytes.toString() : value
 }
 
-/** Sets an own property, also one named `__proto__`. */
+/** Sets an own property, even `__proto__`. */
 export function define(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') target[name] = value
   else Object.defineProperty(target, name, { value, enumerable: true })

@@ -4,7 +4,7 @@ import { isObject } from '../json/index.ts'
 import type { Shaping } from '../shaping/index.ts'
 import type { ToolDefinition } from './types.ts'
 
-/** What the gateway takes for a part of a form: a text, or a file in two forms. */
+/** Form parts that the gateway accepts: a text, or a file in two forms. */
 export const TEXT_OR_FILE: JsonObject[] = [
   { type: 'string', description: 'Text, or a file as a data: URI' },
   {
@@ -20,10 +20,10 @@ export const TEXT_OR_FILE: JsonObject[] = [
   },
 ]
 
-/** Of a client: results that are longer than this it may put aside. */
+/** Hint for clients about the size of results. */
 export const RESULT_SIZE = 'anthropic/maxResultSizeChars'
 
-/** The tool as `tools/list` shows it. @param shaping absent: its answers are not shaped */
+/** The tool as listed by `tools/list`. @param shaping absent: answers are not shaped */
 export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
   const definition: ToolDefinition = {
     name: tool.name,
@@ -32,18 +32,18 @@ export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
   if (shaping?.hasFields) definition.inputSchema = withFields(definition.inputSchema)
   if (tool.title !== undefined) definition.title = tool.title
   if (tool.description !== undefined) definition.description = tool.description
-  // What a template makes is what the schema describes.
+  // With a template, the schema describes the template's output.
   if (tool.outputSchema)
     definition.outputSchema = outputSchema(tool.outputSchema, hasTemplate(tool) ? undefined : shaping)
   if (tool.annotations) definition.annotations = tool.annotations
-  // Of 2025-11-25; with other revisions the gateway decides.
+  // A member of 2025-11-25; in other revisions the gateway decides.
   if (tool.async) definition.execution = { taskSupport: 'optional' }
   const size = shaping && shaping.maxChars !== DEFAULT_LIMITS.resultChars
   if (tool.meta || size) definition._meta = { ...(size && { [RESULT_SIZE]: shaping.maxChars }), ...tool.meta }
   return definition
 }
 
-/** The argument with which a call asks for less of the response. */
+/** The argument with which a call selects parts of the response. */
 export const FIELDS = 'fields'
 
 function withFields(schema: JsonObject): JsonObject {
@@ -67,8 +67,8 @@ export function outputSchema(schema: JsonObject, shaping?: Shaping): JsonObject 
 }
 
 /**
- * The JSON Schema 2020-12 of a tool's arguments. Unknown arguments are refused: a misspelt one would be lost
- * without a word otherwise.
+ * The JSON Schema 2020-12 of a tool's arguments. Unknown arguments are refused, so that a misspelt one is not silently
+ * lost.
  */
 export function inputSchema(args: Arg[]): JsonObject {
   const schema: JsonObject = {
@@ -101,7 +101,7 @@ function argSchema(arg: Arg): JsonObject {
   return schema
 }
 
-/** Fills in the types that `properties` and `items` imply, at every depth. */
+/** Adds the types implied by `properties` and `items`, at every depth. */
 function normalise(schema: JsonObject): JsonObject {
   const result = { ...schema }
   if (isObject(schema.properties)) {
@@ -119,8 +119,8 @@ function normalise(schema: JsonObject): JsonObject {
 }
 
 /**
- * Structured content is an object in every session-based revision, so an answer of another type is wrapped as
- * the property `result`, and its schema with it.
+ * Structured content is an object in every session-based revision, so other types are wrapped as the property `result`,
+ * as is their schema.
  */
 function wrapOutput(schema: JsonObject): JsonObject {
   if (isObjectSchema(schema)) return schema
@@ -131,7 +131,7 @@ function wrapOutput(schema: JsonObject): JsonObject {
   return wrapped
 }
 
-/** Whether a schema can only describe objects, by its `type`. */
+/** Whether a schema describes only objects, by its `type`. */
 export function isObjectSchema(schema: JsonObject): boolean {
   return schema.type === 'object'
 }

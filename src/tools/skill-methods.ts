@@ -20,8 +20,8 @@ export function listedSkills(skills: Skills): string {
 }
 
 /**
- * What serves skills: their own methods, and resources.
- * @param listed JSON text of their entries; absent: there are none
+ * Methods and resources of skills.
+ * @param listed JSON text of the entries; absent: none
  */
 export function skillMethods(skills: Skills, listed: string | undefined): Map<string, Method> {
   if (listed === undefined) return new Map()
@@ -59,18 +59,18 @@ export function skillMethods(skills: Skills, listed: string | undefined): Map<st
   ])
 }
 
-/** Whether the client of a request uses skills as such, so that it needs no prompts for them. */
+/** Whether the client supports skills, and so needs no prompts for them. */
 export function usesSkills(params: JsonObject): boolean {
   const capabilities = metaOf(params)[CLIENT_CAPABILITIES]
   return isObject(capabilities) && declares(capabilities, ['extensions', SKILLS_EXTENSION])
 }
 
-/** A skill as a prompt, for clients that do not know skills. */
+/** A skill as a prompt, for clients without skills support. */
 export function promptOf({ name, description }: Skill): PromptDefinition {
   return { name, description: withoutHidden(description), arguments: [] }
 }
 
-/** Its instructions, and where the files are that they may name. */
+/** The skill's instructions, with the location of its files. */
 export function promptResultOf({ uri, description, instructions, files }: Skill): PromptResult {
   const root = uri.slice(0, uri.lastIndexOf('/') + 1)
   const where = files.length > 1 ? `\n\nRelative paths in these instructions are resources below ${root}` : ''
@@ -89,13 +89,13 @@ function entryOf({ uri, frontmatter, files }: Skill): JsonObject {
 
 function resourceOf({ uri, name, mimeType, bytes }: SkillFile, description: string | undefined): JsonObject {
   const size = bytes.length
-  // A SKILL.md is known by the name of its skill (Resource Metadata).
+  // A SKILL.md is named after its skill (Resource Metadata).
   if (description === undefined) return { uri, name, mimeType, size }
   const [skill = name] = uri.split('/').slice(-2)
   return { uri, name: skill, description: withoutHidden(description), mimeType, size }
 }
 
-/** The bytes as they are: clients compare their digest. */
+/** Bytes stay unchanged, because clients compare their digest. */
 function contentOf({ uri, mimeType, bytes }: SkillFile): Json {
   return isUtf8(bytes)
     ? { uri, mimeType, text: bytes.toString() }

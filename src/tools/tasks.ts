@@ -22,14 +22,14 @@ import { outcomeOf } from './failure.ts'
 import type { Operation } from './operation.ts'
 import type { CallContext, CallOutcome, Operations, ToolDefinition, ToolResult, Tools } from './types.ts'
 
-/** Tasks of 2025-11-25 and of the extension `io.modelcontextprotocol/tasks`: what clients see of operations. */
+/** Tasks of 2025-11-25 and of the extension `io.modelcontextprotocol/tasks`, backed by operations. */
 
 export const TASKS_EXTENSION = ['extensions', 'io.modelcontextprotocol/tasks'] as const
-/** `tasks` of 2025-11-25: `tasks/list` would need a memory. */
+/** `tasks` of 2025-11-25, without `tasks/list`, which would require stored tasks. */
 export const TASKS_CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } }
 const RELATED = 'io.modelcontextprotocol/related-task'
 
-/** The tool by which clients without tasks go on with an operation. */
+/** The tool with which clients without tasks support get results of operations. */
 export const RESULT_TOOL: ToolDefinition = {
   name: RESULT_TOOL_NAME,
   title: 'Get the result of an operation',
@@ -44,24 +44,24 @@ export const RESULT_TOOL: ToolDefinition = {
   annotations: { readOnlyHint: true },
 }
 
-/** Characters of an id that goes into a header (2026-07-28: `Mcp-Name`), or that a model has to repeat. */
+/** Maximum characters of an id for a header (2026-07-28: `Mcp-Name`), or for a model to repeat. */
 const MAX_SHORT_ID = 6_000
-/** Bytes of a result, or of an operation, that goes into the id of a task. */
+/** Maximum bytes of a result or operation sealed in a task id. */
 const MAX_SEALED = 256 * 1024
 
-/** What an id says, to this gateway alone. */
+/** Content of a task id, readable only by this gateway. */
 interface Known {
   tool: string
   /** Milliseconds since the epoch. */
   createdAt: number
-  /** Milliseconds from then on. */
+  /** Milliseconds after `createdAt`. */
   ttl: number
-  /** Absent: the API has answered at once. */
+  /** Absent: the API answered at once. */
   operation?: Operation
   result?: ToolResult
 }
 
-/** One that a client may go on with. */
+/** A task that the client may use. */
 type Found = Known & { of: Operations }
 
 type Status = 'working' | 'completed' | 'failed' | 'cancelled'
@@ -69,22 +69,21 @@ type Status = 'working' | 'completed' | 'failed' | 'cancelled'
 export interface TaskParts {
   tools: Tools
   seal: Seal
-  /** Names the server: several may be behind one prefix. */
+  /** Identifies the server, as several may be behind one prefix. */
   owner: string
-  /** What templates and requests read of a call. */
+  /** The parts of a call that templates and requests read. */
   contextOf: (call: Call) => CallContext
   /** Milliseconds since the epoch. Default: the clock. */
   now?: () => number
 }
 
-/** How a call ended that came to this. @param tool for the metrics of tools */
-/** One literal, as it takes a tenth of the time of spreads. */
+/** The end of a call with this outcome. @param tool for the metrics of tools */
 function endOf({ failure, detail, upstreamStatus, pages, savedChars }: CallOutcome, tool?: string): CallEnd {
   const outcome = outcomeOf(failure, upstreamStatus)
   return { outcome, failure, detail, upstreamStatus, tool, pages, savedChars }
 }
 
-/** The answer of a call that came to this. @param tool for the metrics of tools */
+/** The answer for this outcome. @param tool for the metrics of tools */
 export function answerOf(outcome: CallOutcome, tool?: string): Answer {
   const end = endOf(outcome, tool)
   if (!outcome.result._meta) return { result: stringify(outcome.result), end }
@@ -92,21 +91,20 @@ export function answerOf(outcome: CallOutcome, tool?: string): Answer {
   return { result: stringify(result), meta, end }
 }
 
-/** Whether a call asks for a task (2025-11-25). */
+/** Whether a call requests a task (2025-11-25). */
 export function asksTask({ revision, request: { params } }: Call): boolean {
   return revision === '2025-11-25' && isObject(params.task)
 }
 
-/** Whether the client of a request knows the extension. */
+/** Whether the client supports the extension. */
 export function declaresTasks(params: JsonObject): boolean {
   const capabilities = metaOf(params)[CLIENT_CAPABILITIES]
   return isObject(capabilities) && declares(capabilities, TASKS_EXTENSION)
 }
 
 /**
- * What answers of tools with `async` become. Nothing of a task is kept: its id is what any replica needs to go on with it,
- * sealed for the caller at the prefix. Ids that have expired, were changed, or are of somebody else are one and the same
- * answer.
+ * Answers tools with `async`. Tasks are not stored: the id contains all that any replica needs, sealed for the caller
+ * and prefix. Expired, altered and other callers' ids get the same answer.
  */
 export class Tasks {
   readonly methods: ReadonlyMap<string, Method>
@@ -118,12 +116,12 @@ export class Tasks {
       ['tasks/get', this.method('both', (...given) => this.get(...given))],
       ['tasks/cancel', this.method('both', (...given) => this.cancel(...given))],
       ['tasks/result', this.method('session', (...given) => this.payload(...given))],
-      // No operation asks for anything.
+      // Operations never request input.
       ['tasks/update', this.method('alone', () => ({ result: '{}' }))],
     ])
   }
 
-  /** What the answer to `tools/call` is once the API has responded. @param begin of the call, of `performance.now()` */
+  /** The answer to `tools/call` after the API's response. @param begin start of the call, by `performance.now()` */
   async goOn(tool: string, of: Operations, outcome: CallOutcome, call: Call, begin: number): Promise<Answer> {
     const { operation } = outcome
     const known: Known = { tool, createdAt: this.now(), ttl: of.ttl, ...(operation && { operation }) }
@@ -157,7 +155,7 @@ export class Tasks {
     return answerOf(polled ?? this.handleOf(known, call, false), tool)
   }
 
-  /** A task of 2025-11-25, which a client gets whatever the API has responded. */
+  /** Creates a 2025-11-25 task, whatever the API responded. */
   private async created(
     known: Known,
     of: Operations,
@@ -203,7 +201,7 @@ export class Tasks {
     }
   }
 
-  /** A task as the client's revision has it. */
+  /** A task in the form of the client's revision. */
   private shown(
     id: string,
     { createdAt, ttl }: Known,
@@ -224,9 +222,9 @@ export class Tasks {
   }
 
   /**
-   * What came of asking for an operation; undefined: it goes on after the deadline.
-   * @param deadline of `performance.now()`
-   * @param before milliseconds that the API asked to wait for when it accepted the call; absent: it is asked at once
+   * Polls an operation; undefined: it is still running at the deadline.
+   * @param deadline by `performance.now()`
+   * @param before milliseconds that the API asked to wait after accepting the call; absent: poll at once
    */
   private async wait(
     operation: Operation,
@@ -246,7 +244,7 @@ export class Tasks {
       }
       const polled = call.aborted ? CANCELLED : await of.poll(operation, context)
       if (call.aborted && begins) {
-        // The client has given the call up, and nobody else can go on with it.
+        // The client cancelled the call, and no other client can continue it.
         const late = { ...context, signal: new Cancellation() }
         of.cancel?.(operation, late).catch(unexpected('the cancellation of an operation'))
       }
@@ -257,7 +255,7 @@ export class Tasks {
     }
   }
 
-  /** A result by which a client without tasks can go on. */
+  /** A result that lets a client without tasks continue. */
   private handleOf(known: Known, call: Call, hasSchema: boolean): CallOutcome {
     const id = this.idOf(known, call)
     const how =
@@ -265,11 +263,11 @@ export class Tasks {
         ? LATER
         : `Do not repeat the call: it would begin another operation. To get the result, call the tool \`${RESULT_TOOL.name}\` with ${JSON.stringify({ id })}.`
     const content = [{ type: 'text' as const, text: `${GOING}${how}` }]
-    // Clients hold other results against the schema of the tool.
+    // Clients validate successful results against the tool's schema.
     return { result: { content, ...(hasSchema && { isError: true }) } }
   }
 
-  /** Wraps what is done with a task that is known. */
+  /** Wraps a handler of a known task. */
   private method(
     isOf: 'session' | 'alone' | 'both',
     act: (found: Found, id: string, call: Call) => Answer | Promise<Answer>,
@@ -292,14 +290,14 @@ export class Tasks {
     if ('running' in polled)
       return { result: stringify(this.shown(id, found, of, 'working', call, polled.after)) }
     const inSession = isSessionRevision(call.revision)
-    // A result that is an error fails a task of 2025-11-25 (Tasks, Task Execution Errors), and completes others.
+    // An error result fails a 2025-11-25 task (Tasks, Task Execution Errors), and completes others.
     const status = inSession && polled.result.isError ? 'failed' : 'completed'
     const task = this.shown(id, found, of, status, call)
     const whole = inSession ? task : { ...task, result: { resultType: 'complete', ...polled.result } }
     return { result: stringify(whole), end: endOf(polled) }
   }
 
-  /** Waits for the end of a task, as long as the client does, and the task is known. */
+  /** Waits for the end of a task, while the client waits and the task has not expired. */
   private async payload(found: Found, id: string, call: Call): Promise<Answer> {
     const { of, operation, result, createdAt, ttl } = found
     const polled = operation
@@ -313,7 +311,7 @@ export class Tasks {
   private async cancel(found: Found, id: string, call: Call): Promise<Answer> {
     const { of, operation } = found
     const outcome = operation && (await of.cancel?.(operation, this.parts.contextOf(call)))
-    // An acknowledgement promises nothing.
+    // The acknowledgement is unconditional.
     if (!isSessionRevision(call.revision)) return { result: '{}', end: outcome && endOf(outcome) }
     if (!outcome) return { error: { code: INVALID_PARAMS, message: 'The task cannot be cancelled' } }
     if (outcome.result.isError)
@@ -322,7 +320,7 @@ export class Tasks {
   }
 }
 
-/** Of tasks that have expired, are somebody else's, or never were. */
+/** The error for expired, unknown and other callers' tasks. */
 export const UNKNOWN_TASK: RpcError = {
   code: INVALID_PARAMS,
   message: 'There is no such task, or it has expired',
@@ -330,21 +328,21 @@ export const UNKNOWN_TASK: RpcError = {
 const GOING = 'The operation was accepted and is still running. '
 const LATER =
   'Its result cannot be retrieved later because the arguments of the call are too long. Do not repeat the call: it would begin another operation.'
-/** What a task is whose operation goes on beyond the time of the call, and does not fit into an id. */
+/** The outcome of an operation that outlasts the call, and does not fit into an id. */
 const LOST: CallOutcome = { result: { content: [{ type: 'text', text: GOING + LATER }], isError: true } }
 const CANCELLED: CallOutcome = {
   result: { content: [{ type: 'text', text: 'The call was cancelled.' }], isError: true },
   failure: 'cancelled',
 }
 
-/** A result as it can be part of an id. */
+/** A result small enough for an id. */
 function sealable(result: ToolResult): ToolResult {
   if (Buffer.byteLength(stringify(result)) <= MAX_SEALED) return result
   const text = 'The API responded, but the response is too long for a task. Call the tool without a task.'
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** Resolves after some milliseconds, or once nobody waits for the call. */
+/** Resolves after some milliseconds, or when the call is aborted. */
 function pause(milliseconds: number, call: Call): Promise<void> {
   return new Promise((resolve) => {
     if (call.aborted) return resolve()

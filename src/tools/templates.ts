@@ -22,16 +22,16 @@ import { CallError } from './failure.ts'
 import type { Problem } from './types.ts'
 
 const REQUEST = { Headers: true, Query: true, Cookies: true, Path: true, Body: true } as const
-/** What is known of the caller, also for templates of MCP servers. */
+/** Caller data for templates, also of MCP servers. */
 export const CALLER = { subject: true, issuer: true, clientId: true, scopes: true, claims: true } as const
-/** What the templates that make a request can read. */
+/** Data for templates of requests. */
 export const REQUEST_ROOTS: Roots = { Config: true, Args: true, Request: REQUEST, Caller: CALLER }
-/** What `responseBody` and `errorBody` can read. */
+/** Data for `responseBody` and `errorBody`. */
 export const RESPONSE_ROOTS: Roots = {
   ...REQUEST_ROOTS,
   Response: { Data: true, Body: true, Status: true, Headers: true },
 }
-/** The author wrote these values, so URLs take them as they are. */
+/** Values written by the author are not escaped in URLs. */
 const TRUSTED = ['Config']
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -44,8 +44,8 @@ export type CompileTemplate = (
 ) => Template | undefined
 
 /**
- * Compiles templates and writes what is wrong with them into `problems`.
- * @param memo what the same run has compiled already, without `secrets`
+ * Compiles templates, and adds their faults to `problems`.
+ * @param memo templates already compiled in this run, without `secrets`
  */
 export function templateCompiler(
   env: Env,
@@ -60,7 +60,7 @@ export function templateCompiler(
   }
 }
 
-/** What a template of a tool is compiled with. */
+/** Parameters of compiling a tool's template. */
 interface OfTool {
   env: Env
   memo?: Memo | undefined
@@ -95,8 +95,8 @@ function problemOf(error: TemplateError, path: (string | number)[], env: Env): P
 }
 
 /**
- * Renders before any call, in one go.
- * @param what names the template in the error, as `unrendered` says
+ * Renders synchronously before any call.
+ * @param what name of the template in the error, as in `unrendered`
  * @throws CallError
  */
 export function render(template: Template, root: object, what: string): string | undefined {
@@ -107,7 +107,7 @@ export function render(template: Template, root: object, what: string): string |
   }
 }
 
-/** What is made of templates before any call; undefined where they fail, which goes into `problems`. */
+/** Computes something from templates before any call; undefined if they fail, which is added to `problems`. */
 export function beforeCalls<T>(
   problem: Pick<Problem, 'path' | 'code'>,
   problems: Problem[],
@@ -123,7 +123,7 @@ export function beforeCalls<T>(
   }
 }
 
-/** `.Config`: each value rendered once, with nothing but `env` to read. */
+/** `.Config`: each value rendered once, with access only to `env`. */
 export function renderConfig(
   server: Server,
   path: (string | number)[],
@@ -143,8 +143,8 @@ export function renderConfig(
 }
 
 /**
- * Renders for a call: what takes long for the caller's values goes on in later turns.
- * @param what names the template in the error, as `unrendered` says
+ * Renders for a call, yielding to the event loop when slow.
+ * @param what name of the template in the error, as in `unrendered`
  * @throws CallError
  */
 export function renderInTurns(
@@ -167,7 +167,7 @@ function callErrorOf(error: unknown, template: Template, root: object, what: str
   return error instanceof RenderError ? unrendered(error, template, root, what) : error
 }
 
-/** Whether the template may read `.A.B`: directly, or through something that holds it. */
+/** Whether the template may read `.A.B`, directly or through a containing value. */
 export function reads(template: Template | undefined, ...path: string[]): boolean {
   return (
     template?.references.some((reference) =>
@@ -176,7 +176,7 @@ export function reads(template: Template | undefined, ...path: string[]): boolea
   )
 }
 
-/** The paths that the template reads, without those inside of longer ones: `.Args` of `index .Args "id"`. */
+/** The paths that the template reads, without prefixes of longer ones: `.Args` of `index .Args "id"`. */
 export function pathsOf({ references }: Template): Reference['path'][] {
   const isPart = ({ path, start, end }: Reference) =>
     references.some(
@@ -189,26 +189,26 @@ export function pathsOf({ references }: Template): Reference['path'][] {
   return references.filter((one) => !isPart(one)).map(({ path }) => path)
 }
 
-/** Whether the template names the argument, or may read it as one of all of them. */
+/** Whether the template names the argument, or may read all arguments. */
 export function readsArgument(template: Template, name: string): boolean {
   return pathsOf(template).some(
     ([root, own]) => root === undefined || (root === 'Args' && (own === undefined || own === name)),
   )
 }
 
-/** Functions whose result differs from call to call. */
+/** Functions whose result differs between calls. */
 const VARYING = /\b(?:now|ago|uuid\w*|rand\w*|shuffle|gen\w+)\b/
 
-/** Whether the output is the same for every call, since the template reads `Config` at most. */
+/** Whether the output is constant, because the template reads at most `Config`. */
 export function isFixed(template: Template): boolean {
   if (template.constant !== undefined) return true
   return template.references.every(({ path }) => path[0] === 'Config') && !VARYING.test(template.source)
 }
 
 /**
- * The failure of a template in a call. Its text is for the caller, who can change arguments and nothing else; `detail`,
- * with the place in the template and the fix, is for the author.
- * @param what names the template, such as `endpoint` or `header X-Id`; `text` is one of a prompt
+ * The failure of a template in a call. Its text is for the caller, who can only change arguments; `detail`, with the
+ * position and the fix, is for the author.
+ * @param what name of the template, such as `endpoint` or `header X-Id`; `text` for a prompt
  */
 function unrendered(error: RenderError, template: Template, root: object, what: string): CallError {
   const { message, hint, line, column, start, end } = error
@@ -220,7 +220,7 @@ function unrendered(error: RenderError, template: Template, root: object, what: 
   return new CallError('template', `${capital(before + reason)}.`, detail)
 }
 
-/** In terms of what the caller gave; undefined where that is not what it is about. */
+/** The failure in terms of the caller's arguments; undefined if they are not the cause. */
 function reasonOf(
   { kind, start, end }: RenderError,
   template: Template,
@@ -229,7 +229,7 @@ function reasonOf(
 ): string | undefined {
   if (kind !== 'missing' && kind !== 'unsafe') return undefined
   const inside = template.references.filter((one) => start <= one.start && one.end <= end)
-  // That a header cannot hold a value is seen when it is finished.
+  // An invalid header value is detected only after rendering.
   const paths = (what.startsWith('header') || inside.length === 0 ? template.references : inside).map(
     ({ path }) => path,
   )
@@ -283,7 +283,7 @@ function nameOf([root = '', ...path]: readonly string[]): string {
   return `\`.${[root, ...path].join('.')}\``
 }
 
-/** What went wrong and the arguments that were involved, without the expression that the message ends with. */
+/** The failure and the arguments involved, without the expression at the end of the message. */
 function ofArgs({ message, start, end }: RenderError, { source, references }: Template): string {
   const expression = source.slice(start, end).replace(/\s+/g, ' ')
   const at = message.lastIndexOf(', at ')

@@ -63,8 +63,8 @@ import type {
 import { type CompileSchema, schemaCompiler } from './validators.ts'
 
 /**
- * Checks the tools of one server: templates, schemas of arguments, static headers; each is compiled at its first use. Tools
- * with an error are left out of `tools` and named in `problems`, as are faults of the server's `config`.
+ * Checks the tools of one server: templates, argument schemas, static headers; each tool is compiled on first use.
+ * Faulty tools are omitted from `tools` and reported in `problems`, as are faults of the server's `config`.
  */
 export function compileTools(
   configuration: Configuration,
@@ -79,7 +79,7 @@ interface CompiledTools {
   problems: Problem[]
 }
 
-/** The same, with a pause after each tool. */
+/** The same, yielding after each tool. */
 export function* compileToolsSteps(
   configuration: Configuration,
   server: Server,
@@ -104,8 +104,8 @@ export function* compileToolsSteps(
 }
 
 /**
- * The tools that can be called. It keeps none that nobody calls: they are most of a configuration.
- * @param context what they are compiled with
+ * The callable tools. Tools are compiled on first use, as most are never called.
+ * @param context of their compilation
  */
 function toolsOf(
   configuration: Configuration,
@@ -113,7 +113,7 @@ function toolsOf(
   own: Pick<Tools, 'names' | 'slow' | 'list'>,
   context: Omit<ToolContext, 'problems'>,
 ): Tools {
-  // Most servers of many are not called: they have none.
+  // Created on first use, as most servers are never called.
   let compiled: Map<string, CompiledTool> | undefined
   const byName = () => new Map(offered(configuration, server).map((entry) => [entry[0].name, entry] as const))
   return {
@@ -133,7 +133,7 @@ function toolsOf(
   }
 }
 
-/** What calls need: a context may hold much that belongs to the reload alone. */
+/** The part of the context needed by calls; the rest would retain data of the reload. */
 function lastingOf(context: ToolContext): Omit<ToolContext, 'problems'> {
   const { env, limits, http, guards, connection, resilience, onRedacted, secrets, server, config } = context
   const { credentialsOf, compileSchema } = context
@@ -153,7 +153,7 @@ function lastingOf(context: ToolContext): Omit<ToolContext, 'problems'> {
   }
 }
 
-/** The tools of a server in their order, each with its index in the configuration. */
+/** The tools of a server in order, each with its index in the configuration. */
 function offered(
   { tools }: Configuration,
   { allowedTools }: Server,
@@ -167,7 +167,7 @@ function offered(
   })
 }
 
-/** Everything that does not change between the tools of one server. */
+/** Data common to the tools of one server. */
 interface ToolContext extends CompileContext {
   server: Server
   config: Root['Config']
@@ -175,19 +175,19 @@ interface ToolContext extends CompileContext {
   problems: Problem[]
 }
 
-/** What the templates of a tool are compiled to. */
+/** Compiled templates of a tool. */
 interface Parts {
   /** The template of the endpoint. */
   url: Template
   endpoint: Endpoint
-  /** The origins that the author names; arguments decide any other. */
+  /** Origins named by the author; others are chosen by arguments. */
   authored: ReadonlySet<string> | undefined
   headers: Headers
   body: Body
   shape: Shape
-  /** Those of `responseBody` and `errorBody`. */
+  /** Templates of `responseBody` and `errorBody`. */
   answers: (Template | undefined)[]
-  /** Absent: its responses are results. */
+  /** Absent: responses are results. */
   slow: Async | undefined
 }
 
@@ -195,7 +195,7 @@ function limitsOf(tool: Tool, { limits, server }: Pick<ToolContext, 'limits' | '
   return Object.assign({ ...DEFAULT_LIMITS }, limits, server.limits, tool.limits)
 }
 
-/** Compiles one tool; what is wrong with it goes into `problems`. Undefined when it cannot be called. */
+/** Compiles one tool; faults are added to `problems`. Undefined if it cannot be called. */
 function compileTool(
   tool: Tool,
   path: (string | number)[],
@@ -248,23 +248,23 @@ function compileTool(
   return { definition, parts: { url, endpoint, authored, headers, body, shape, answers, slow } }
 }
 
-/** A call that is ready to be sent. */
+/** A call ready to be sent. */
 interface Plan {
   request: UpstreamRequest
   sent: Sent
-  /** As they were read, `fields` included. */
+  /** Parsed arguments, including `fields`. */
   args: JsonObject
-  /** As the call asks for it. */
+  /** Shaping for this call. */
   shape: Shape
-  /** Of what the answer must not repeat; made when there is one. */
+  /** Masks secrets in the answer; computed on demand. */
   mask: () => Mask | undefined
 }
 
-/** What a host gets that an argument decides, anybody may get. */
+/** Never send credentials to a host chosen by an argument. */
 const DECIDED =
   'The server has credentials, which are not sent to a host that an argument decides: the endpoint of the tool must name it.'
 
-/** Name and value; what a token will be is not known before it is fetched. */
+/** Name and value; a token is unknown before it is fetched. */
 function shownCredentials({ credentials }: Server, hidden: boolean): string[] {
   if (!credentials) return []
   const { type, header, value = '' } = credentials
@@ -283,14 +283,14 @@ class HttpTool implements CompiledTool {
   private readonly attempts: number
   private readonly readArgs: ReadArgs
   private readonly buildRoot
-  /** The arguments that are put into requests, each with what its position does. */
+  /** Arguments that are sent, each with its position. */
   private readonly placed: [name: string, position: Position][]
   private readonly maskedUrl
   private readonly shownPath
   private readonly configured
   private readonly masks
   private readonly credentials: Credentials | undefined
-  /** The header of `credentials` as it is shown where nothing is sent. */
+  /** The `credentials` header for requests that are only shown. */
   private readonly shownHeader: string[]
 
   constructor(
@@ -347,7 +347,6 @@ class HttpTool implements CompiledTool {
       const { pages } = plan.shape.shaping
       if (!pages || this.tool.method !== 'GET' || first.answer.status >= 300) {
         const outcome = this.outcomeOf(first.answer, plan)
-        // A promise costs each call a turn, so what is known is not awaited.
         return outcome instanceof Promise ? await outcome : outcome
       }
       const read = await readPages(plan.request, first, {
@@ -364,7 +363,7 @@ class HttpTool implements CompiledTool {
     }
   }
 
-  /** How requests of a call are sent, whose time begins now. @param path of the first one, without a value */
+  /** Options for the requests of a call that starts now. @param path of the first request, without values */
   private sending(
     { signal, hold, span }: CallContext,
     mask: Plan['mask'],
@@ -450,8 +449,8 @@ class HttpTool implements CompiledTool {
   }
 
   /**
-   * Sends a request about an operation. What the tool says of itself goes to the origin of the call only, as after a
-   * redirect. @throws CallError, NetFault
+   * Sends a request about an operation. Headers of the tool are sent only to the call's origin, as after a redirect.
+   * @throws CallError, NetFault
    */
   private async follow(
     slow: Async,
@@ -482,7 +481,7 @@ class HttpTool implements CompiledTool {
         ? { credential }
         : { connection: { ...this.connection, tls: this.connection.tls?.elsewhere } }),
     })
-    // The query may hold what is not to be shown.
+    // The query may contain secrets.
     const url = async () => request.origin + pathOf(mask()?.(request.path) ?? request.path)
     const keep = shaping.keepsRest ? call.keep : undefined
     const sent = { method, url, root, keep }
@@ -508,9 +507,9 @@ class HttpTool implements CompiledTool {
     }
   }
 
-  /** Every stage may wait, but hardly a call has one that does: what is known is not awaited. */
+  /** Prepares a call; stages are awaited only if they return a promise. */
   private async plan(given: unknown, call: CallContext, credential?: Credential): Promise<Plan> {
-    // A batch may hold thousands of calls.
+    // A batch may contain thousands of calls.
     let pause = giveWay()
     if (pause) await pause
     const read = this.readArgs(given)
@@ -547,11 +546,11 @@ class HttpTool implements CompiledTool {
   }
 
   private maskOf(request: UpstreamRequest, args: JsonObject, credential?: Credential): Plan['mask'] {
-    // Tokens may be renewed while the call is under way.
+    // Tokens may be renewed during the call.
     return () => this.masks(request, args, credential?.sent())
   }
 
-  /** What `fields` asks for is not for the upstream. */
+  /** `fields` is not sent to the upstream. */
   private split(args: JsonObject): { args: JsonObject; shaping: Shaping } {
     const { shaping } = this.parts.shape
     if (!shaping.hasFields) return { args, shaping }
@@ -587,7 +586,7 @@ class HttpTool implements CompiledTool {
     return pause ? pause.then(make) : make()
   }
 
-  /** Tells of the pages that a result is made of. */
+  /** Adds the notice about pages to a result. */
   private withPages(outcome: CallOutcome, { count, notice, detail }: PagesRead, mask?: Mask): CallOutcome {
     const { result } = outcome
     const text = notice && (this.redacting(mask)?.(notice) ?? notice)
@@ -595,13 +594,13 @@ class HttpTool implements CompiledTool {
     return { ...outcome, ...(count > 1 && { pages: count }), ...(detail !== undefined && { detail }) }
   }
 
-  /** @param mask of what a redirect or a broken answer may have brought into the error */
+  /** @param mask for secrets that a redirect or broken answer may have put into the error */
   private failed(error: unknown, mask?: Mask): CallOutcome {
     const failed = asCallError(error, this.limits)
     return failedOutcome(failed, this.redacting(mask)?.(failed.text) ?? failed.text)
   }
 
-  /** What takes secrets out of answers, as the server wants it. @param own takes out those of the call */
+  /** The mask for answers, by the server's setting. @param own masks the call's own secrets */
   private redacting(own: Mask | undefined): Mask | undefined {
     const { redact, onRedacted } = this
     if (redact === 'off' || (redact === 'own' && !own)) return undefined
@@ -612,18 +611,18 @@ class HttpTool implements CompiledTool {
   }
 }
 
-/** Milliseconds between two polls that an API may ask for, at the most. */
+/** Maximum milliseconds that an API can request between polls. */
 const MAX_POLL_PAUSE = 300_000
 
-/** What a response asks to wait for; nothing where it cannot be read. */
+/** The pause requested by a response; 0 if unreadable. */
 function pauseOf({ headers }: HttpAnswer): number {
   const asked = askedPauseOf(headers)
   return Number.isFinite(asked) ? Math.min(asked, MAX_POLL_PAUSE) : 0
 }
 
-/** Why a poll was not sent or read: the operation may go on all the same. */
+/** The failure of a poll, after which the operation may still be running. */
 function pollFailed(failed: CallError, { origin }: Operation): CallError {
-  // What leads elsewhere is said so already.
+  // Redirect failures already name the target.
   if (failed.failure === 'redirect') return failed
   const text = `${origin} accepted the operation, but its state cannot be read: ${failed.text}`
   return new CallError(failed.failure, text, failed.detail, failed.upstreamStatus)

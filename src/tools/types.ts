@@ -22,21 +22,21 @@ import type { Failure } from './failure.ts'
 import type { OnRedacted } from './mask.ts'
 import type { Operation } from './operation.ts'
 
-/** Something wrong with what a tool or prompt says; the caller adds file and range. */
+/** A problem of a tool or prompt; the caller adds file and range. */
 export interface Problem extends Report {
   severity: Severity
-  /** The template itself fails, of which the checks of templates report more. */
+  /** Whether the template itself is faulty, which template checks report in detail. */
   ofTemplate?: boolean
 }
 
-/** What MCP's `tools/list` shows of a tool. */
+/** A tool as listed by MCP's `tools/list`. */
 export interface ToolDefinition {
   name: string
   title?: string
   description?: string
   /** JSON Schema 2020-12 of type object. */
   inputSchema: JsonObject
-  /** Of type object always: a schema of another type is wrapped as the property `result`. */
+  /** Always an object: other types are wrapped as the property `result`. */
   outputSchema?: JsonObject
   annotations?: JsonObject
   execution?: JsonObject
@@ -44,21 +44,21 @@ export interface ToolDefinition {
 }
 
 export interface Tools {
-  /** In the order of `allowedTools`, else of `tools`. */
+  /** In the order of `allowedTools`, or else of `tools`. */
   names: readonly string[]
-  /** Of those that begin operations. */
+  /** Names of tools that begin operations. */
   slow: readonly string[]
-  /** JSON of the list as clients see it, once it was made. */
+  /** JSON text of the list for clients, once serialized. */
   listed?: string | undefined
-  /** As clients see them. */
+  /** Definitions for clients. */
   list(): readonly ToolDefinition[]
-  /** Compiled at the first use: most tools of many configurations are never called. */
+  /** Compiled on first use, as most tools are never called. */
   get(name: string): CompiledTool | undefined
 }
 
 /** A request of a tool. */
 export interface UpstreamRequest extends HttpRequest {
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   headers: string[]
 }
 
@@ -66,54 +66,54 @@ export interface CompiledTool {
   definition: ToolDefinition
   /** Calls the upstream. Never rejects; every failure is a result with `isError`. */
   call(args: unknown, call: CallContext): Promise<CallOutcome>
-  /** What `call` would send, without sending it; or why nothing would be sent, for the author of the tool. */
+  /** The request that `call` would send, or why it would send none, for the author of the tool. */
   request(args: unknown, call: CallContext): Promise<RequestPlan>
-  /** What `call` would come to if the upstream gave this answer; nothing is sent. */
+  /** The outcome of `call` if the upstream gave this answer; sends nothing. */
   respond(args: unknown, call: CallContext, answer: HttpAnswer): Promise<CallOutcome>
-  /** What goes on with operations that calls began; absent: none does. */
+  /** Continues operations; absent: the tool starts none. */
   operations?: Operations | undefined
 }
 
-/** Goes on with operations of a tool. */
+/** Continues a tool's operations. */
 export interface Operations {
   /** Milliseconds between two polls. */
   interval: number
-  /** Milliseconds that an operation is known. */
+  /** Milliseconds after which an operation expires. */
   ttl: number
-  /** Milliseconds that a call may take. */
+  /** Timeout of a call in milliseconds. */
   timeout: number
-  /** Asks once. Never rejects. */
+  /** Polls once. Never rejects. */
   poll(operation: Operation, call: CallContext): Promise<Polled>
-  /** Asks to end it. Never rejects. Absent: the API cannot. */
+  /** Requests cancellation. Never rejects. Absent: unsupported by the API. */
   cancel?(operation: Operation, call: CallContext): Promise<CallOutcome>
 }
 
-/** How far an operation is. `after`: milliseconds that the API asks to wait for before it is asked again; default 0. */
+/** State of an operation. `after`: milliseconds that the API asks to wait before the next poll; default 0. */
 export type Polled = { running: true; after?: number } | CallOutcome
 
 export type RequestPlan =
   | { request: UpstreamRequest; error?: undefined }
   | { request?: undefined; error: string }
 
-/** The MCP request that a call came with. */
+/** The MCP request of a call. */
 export interface CallContext {
-  /** Names in lower case; repeated ones joined as Node joins them. */
+  /** Names in lower case; repeated headers joined as by Node. */
   headers: Readonly<Record<string, string | undefined>>
   query?: () => Readonly<Record<string, string>>
   path?: string
-  /** Absent: nobody knows who calls. */
+  /** Absent: anonymous. */
   identity?: Identity | undefined
   /** The whole JSON-RPC message. */
   body: Json
   /** Aborts the upstream call. */
   signal: CancelSignal
-  /** Where traces are recorded. */
+  /** Parent span, if traces are recorded. */
   span?: Span | undefined
-  /** Tells the client how far the call is; absent: it did not ask. @param done of what has no known end */
+  /** Reports progress to the client; absent: not requested. @param done steps, of an unknown total */
   progress?: ((done: number, message: string) => void) | undefined
-  /** Keeps what is cut off the result; absent: nothing is kept. */
+  /** Keeps the cut-off part of the result; absent: disabled. */
   keep?: Keep | undefined
-  /** Has the bytes of the upstream's answer; absent: they are not counted. */
+  /** Reservation for the upstream's answer; absent: not counted. */
   hold?: Hold
 }
 
@@ -132,47 +132,47 @@ export interface ToolResult {
 
 export interface CallOutcome {
   result: ToolResult
-  /** Milliseconds that the API asks to wait for before the operation is polled; default 0. */
+  /** Milliseconds that the API asks to wait before polling; default 0. */
   after?: number
   upstreamStatus?: number
-  /** Pages of the upstream's list that the result is made of, where there are several. */
+  /** Number of upstream pages combined in the result, if more than one. */
   pages?: number
-  /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
+  /** Characters removed from the upstream's answer by shaping or truncation. */
   savedChars?: number
   failure?: Failure
-  /** What has begun and goes on; the result says no more than that. */
+  /** A running operation; the result only says so. */
   operation?: Operation
-  /** For the log: what failed in terms of the configuration, where the result says it in the caller's. */
+  /** For the log: the failure in terms of the configuration, if the result states it in terms of the caller. */
   detail?: string
 }
 
 export interface CompileContext {
-  /** What `env` of templates reads. */
+  /** Environment for `env` in templates. */
   env: Readonly<Record<string, string | undefined>>
-  /** Of the process; those of the server and the tool go before them. */
+  /** Limits of the process; those of the server and the tool take precedence. */
   limits: Limits
   http: HttpClient
-  /** What judges its connections. Absent: every address is good, or nothing is sent. */
+  /** Checks outbound connections; absent: every address is allowed, or nothing is sent. */
   guards?: Guards | undefined
-  /** Of the server. */
+  /** Connection settings of the server. */
   connection?: Connection | undefined
-  /** Of the server; absent: requests are sent once, whatever failed before. */
+  /** Of the server; absent: no retries and no circuit breaker. */
   resilience?: Resilience | undefined
-  /** What requests of servers are sent with. Absent: nothing is sent. */
+  /** Credentials of servers; absent: none are sent. */
   credentialsOf?: CredentialsOf
-  /** Hears of secrets that were taken out of answers of the server. */
+  /** Called when secrets were masked in answers of the server. */
   onRedacted?: OnRedacted | undefined
-  /** Hears of arguments that clients add to calls. Absent: nobody does. */
+  /** Logs arguments added by clients; absent: not logged. */
   log?: Pick<Logger, 'debug'>
-  /** Templates that the same run has compiled. */
+  /** Templates already compiled in this run. */
   memo?: Memo
-  /** What the file reads of the environment. Default: what templates of the tool read. */
+  /** Environment variables read by the file. Default: those read by templates of the tool. */
   variables?: () => readonly UsedVariable[]
-  /** What the templates of tools do not show, for requests that are not sent. Default: nothing. */
+  /** Values hidden in requests that are only shown. Default: none. */
   secrets?: Secrets
 }
 
-/** What MCP's `prompts/list` shows of a prompt. */
+/** A prompt as listed by MCP's `prompts/list`. */
 export interface PromptDefinition {
   name: string
   title?: string
@@ -182,7 +182,7 @@ export interface PromptDefinition {
 
 export interface Prompts {
   list: PromptDefinition[]
-  /** `args` as they came; `error` is for JSON-RPC -32602: an unknown prompt, a missing or faulty argument. */
+  /** `args` as received; `error` is for JSON-RPC -32602: an unknown prompt, or a missing or invalid argument. */
   get(name: string, args: unknown): Promise<PromptAnswer>
 }
 

@@ -6,18 +6,18 @@ import { lazy } from './argument-text.ts'
 import { CallError } from './failure.ts'
 
 /**
- * Checks a value against a schema: what is wrong with it, empty when nothing is.
- * @throws CallError also when it would take more than MAX_WORK
+ * Validates a value against a schema; returns the faults, empty if valid.
+ * @throws CallError also if it would exceed MAX_WORK
  */
 export type Validate = (value: Json) => ErrorObject[]
-/** Compiles a JSON Schema (2020-12) at its first use: most tools of many configurations are never called. */
+/** Compiles a JSON Schema (2020-12) on first use, as most tools are never called. */
 export type CompileSchema = (schema: JsonObject, of: Checked) => Validate
-/** The failure of a value that does not match. */
+/** The failure reported for an invalid value. */
 export type Checked = 'arguments' | 'output-schema'
 
-/** Values in a value up to which every fault is looked for; a fault takes more memory than the value did. */
+/** Values for which all faults are collected; faults take more memory than the value. */
 const MAX_THOROUGH = 10_000
-/** Steps of work to check a value against its schema, some 50 ms, then to find every fault, or only the first. */
+/** Work limits: for validation, about 50 ms, then for finding all faults, or only the first. */
 const MAX_WORK = 3_000_000
 const MAX_FIND_ALL = 500_000
 const MAX_FIND_FIRST = 2_500_000
@@ -35,8 +35,8 @@ const UNLOCATED: Record<Checked, string> = {
 }
 
 /**
- * The ajv of one server's tools, made at the first schema: a reload lets go of it, and of every validator that
- * it keeps, together with the old tools. A sound value is checked once; a faulty one again for what is wrong.
+ * The ajv instance of one server's tools, created at the first schema, so that a reload frees it with all its
+ * validators. A valid value is checked once; an invalid one again to collect faults.
  */
 export function schemaCompiler(): CompileSchema {
   const silent = lazy(() => foreignAjv({ ...OPTIONS, silent: true }))
@@ -61,7 +61,7 @@ export function schemaCompiler(): CompileSchema {
   }
 }
 
-/** Whether the value fits; undefined when that takes more work, or more depth, than there may be. */
+/** Whether the value is valid; undefined if that exceeds the limits of work or depth. */
 function within(steps: number, check: ValidateFunction, value: Json): boolean | undefined {
   try {
     return withinWork(steps, () => check(value))
@@ -73,7 +73,7 @@ function within(steps: number, check: ValidateFunction, value: Json): boolean | 
 
 function compile(ajv: Ajv2020, schema: JsonObject): ValidateFunction {
   try {
-    // ajv compares with doubles.
+    // ajv compares doubles.
     return ajv.compile(toDoubles(schema) as object)
   } catch {
     throw new CallError('internal', 'A schema of this tool cannot be used, so its calls cannot be checked.')
@@ -83,13 +83,13 @@ function compile(ajv: Ajv2020, schema: JsonObject): ValidateFunction {
 const OPTIONS: Options = {
   strict: false,
   logger: false,
-  // The reader of configurations has checked them.
+  // The schemas were checked when the configuration was read.
   validateSchema: false,
-  // Two tools may use one `$id`.
+  // Two tools may use the same `$id`.
   addUsedSchema: false,
 }
 
-/** How many values there are in a value, itself included; counts no further than `bound`. */
+/** Number of values inside a value, including itself; stops counting at `bound`. */
 function countValues(value: Json, bound: number): number {
   let count = 0
   const rest: Json[] = [value]
