@@ -15,24 +15,24 @@ import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
 
-/** The plant store and the paths that are its own. */
+/** The plant store and its paths. */
 interface Plants {
   app: Hono
   owns: (path: string) => boolean
 }
 
 export interface AppParts extends StepParts {
-  /** The table of the moment; a request keeps the one it began with. */
+  /** The current table; a request keeps the one it began with. */
   table: () => Table
   hub: Hub
   log: Logger
-  /** The gateway's own paths. */
+  /** The admin routes. */
   ownPages?: OwnPages
   plants?: Plants
   onForward?: OnForward
-  /** Reads what proxies say; absent: none is believed. */
+  /** Reads headers of proxies; absent: none is trusted. */
   proxies?: Proxies
-  /** Answers what another process has, such as the gateway's own pages; undefined: it is served here. */
+  /** Answers what another process serves, such as the admin routes; undefined: serve it here. */
   elsewhere?: Elsewhere
 }
 
@@ -40,7 +40,7 @@ export type Elsewhere = (c: Context) => Promise<HttpResponse> | undefined
 
 type Env = { Variables: { exchange: HttpExchange } }
 
-/** The gateway's HTTP face: path → route → steps → endpoint. */
+/** The Hono app: path → route → steps → endpoint. */
 export function createApp(parts: AppParts): Hono {
   const { table, hub, log, plants, elsewhere, cluster, proxies, onForward = () => {} } = parts
   const other = otherPages(parts)
@@ -82,13 +82,13 @@ function middleware(step: Step): MiddlewareHandler<Env> {
   }
 }
 
-/** The gateway's own pages, and paths where there is nothing. */
+/** The admin routes, and paths where nothing is served. */
 function otherPages({ table, ownPages, guard }: AppParts): (c: Context) => Promise<HttpResponse> {
   const host = hostStep(guard)
   return async (c) => {
     const { path } = c.req
     const arrival = new HttpArrival(c)
-    // Whether a gateway is well is asked by its address, and by load balancers without a name.
+    // Health checks use the gateway's address, and load balancers send no host name.
     const isProbe = ownPages && (PROBES.has(path) || (arrival.isNameless && isOwnPage(path)))
     const refused = isProbe ? undefined : await host.run(arrival)
     if (refused) return plainRefusal(refused)
@@ -99,7 +99,7 @@ function otherPages({ table, ownPages, guard }: AppParts): (c: Context) => Promi
   }
 }
 
-/** The plant store, which refuses by itself what has no credentials. */
+/** The plant store, which checks credentials itself. */
 function plantsOf(
   { app, owns }: Plants,
   { guard, proxies, onRefusedCredentials = () => {} }: AppParts,
@@ -121,12 +121,12 @@ function plantsOf(
   }
 }
 
-/** In the form of the gateway's own pages. */
+/** A refusal in the form of the admin routes. */
 function plainRefusal({ status, message, headers }: Refusal): HttpResponse {
   return HttpResponse.json({ error: status, message }, status, headers)
 }
 
-/** What is refused before its message is read is answered by an error without an id (2025-11-25, Security Warning). */
+/** Refused before its message is read, a request gets an error without an id (2025-11-25, Security Warning). */
 function refusal(exchange: HttpExchange, refused: Refusal | HttpResponse): HttpResponse {
   if (refused instanceof HttpResponse) return refused
   const { status, message, headers } = refused

@@ -5,7 +5,7 @@ import type { Outcome } from '../telemetry/outcome.ts'
 import type { PinRecord } from '../upstream/index.ts'
 import type { AuditedArguments } from './audited-arguments.ts'
 
-/** What the audit log has lines for; docs/audit.md says when. Each line has `time` (ISO 8601, UTC) besides. */
+/** Events of the audit log; docs/audit.md describes them. Each line also has `time` (ISO 8601, UTC). */
 export type AuditEvent =
   | CallEvent
   | ({ event: 'login-failed'; reason: string; leftOut?: number } & Visitor)
@@ -20,39 +20,39 @@ export type AuditEvent =
   | { event: 'lines-dropped'; lines: number }
 
 interface Visitor {
-  /** Absent for the gateway's own pages. */
+  /** Absent for the admin routes. */
   tenant?: string
-  /** Or a path of the gateway's own. */
+  /** A prefix, or an admin path. */
   prefix: string
-  /** Of the client. */
+  /** Address of the client. */
   address?: string
 }
 
 interface Client {
   tenant: string
   prefix: string
-  /** By name, where callers are known. */
+  /** Name, if authenticated. */
   caller: string | undefined
-  /** Of the client. */
+  /** Address of the client. */
   address: string | undefined
 }
 
 interface SessionFacts extends Client {
-  /** Tells sessions apart; not the id, with which its holder could go on with the session. */
+  /** Distinguishes sessions; not the id, which would grant access. */
   session: string
 }
 
 export interface CallEvent extends Client, AuditedArguments {
   event: 'call' | 'denial'
-  /** Of a denial. */
+  /** Reason of a denial. */
   reason: 'rule' | 'scope' | 'approval' | undefined
   outcome: Outcome
-  /** Of MCP. */
+  /** MCP method. */
   method: string
-  /** Of the tool or prompt, or the URI of the resource without its query. */
+  /** Name of the tool or prompt, or URI of the resource without its query. */
   name: string | undefined
   session: string | undefined
-  /** What came of asking a person. */
+  /** Result of asking for approval. */
   approval: ApprovalOutcome | undefined
   requestId: string
   ms: number

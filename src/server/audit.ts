@@ -26,10 +26,10 @@ import type { AuditEvent, CallEvent } from './audit-events.ts'
 import { argumentsTeller } from './audited-arguments.ts'
 import type { OnReload } from './reloads.ts'
 
-/** What the audit log hears. It holds a file: close it. */
+/** Receives the events of the audit log. It holds a file, so close it. */
 export interface Audit {
   readonly witness: Witness
-  /** With `fail: closed`: refuses requests while there is no room for their lines. */
+  /** With `fail: closed`: refuses requests whose lines could not be written. */
   readonly step: Step | undefined
   onRefusedCredentials(refused: RefusedCredentials): void
   onRateRefused(refusal: RateRefusal): void
@@ -37,7 +37,7 @@ export interface Audit {
   onPinChange(record: PinRecord): void
   onRedacted(record: RedactionRecord): void
   onReload: OnReload
-  /** What is served from the start. */
+  /** Records the configurations served from the start. */
   onStart(loaded: Reload): void
   close(): Promise<void>
 }
@@ -48,14 +48,14 @@ interface AuditParts {
   tenantOf: (prefix: string) => string | undefined
 }
 
-/** Milliseconds between two lines about one client that a limit holds back. */
+/** Minimum milliseconds between two lines about one client beyond a limit. */
 const EVERY = 60_000
-/** Lines about refused credentials of one client, for one reason, in that time. */
+/** Maximum lines in that time about refused credentials of one client, for one reason. */
 const MAX_LOGINS = 30
-/** Characters of what clients and servers choose. */
+/** Maximum characters of values chosen by clients and servers. */
 const MAX_TEXT = 200
 
-/** Opens the audit log; one that cannot be written is reported, and tried again. */
+/** Opens the audit log; if it cannot be written, that is reported and retried. */
 export async function openAudit(settings: AuditSettings, parts: AuditParts): Promise<Audit> {
   const { to, path, fail } = settings
   const { log, onDropped, tenantOf } = parts
@@ -71,9 +71,9 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
       ...(address !== undefined && { address }),
     }
   }
-  // Of those that no limit holds back, such as tokens that have expired.
+  // For refusals that no other limit bounds, such as expired tokens.
   const logins = new Buckets({ interval: EVERY / MAX_LOGINS, burst: MAX_LOGINS })
-  // A limit would be none on the disk if each request beyond it were a line.
+  // One line for each limited request would fill the disk.
   const sayLimited = seldom(EVERY, (refused: RefusedCredentials, left) =>
     write({ event: 'login-failed', ...visitorOf(refused), reason: refused.reason, ...left }),
   )
@@ -94,7 +94,7 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
     witness: createWitness(settings, write),
     step: fail === 'closed' ? auditStep(file) : undefined,
     onRefusedCredentials(refused) {
-      // Clients look for the way to credentials by a request without any.
+      // Clients begin without credentials to discover how to authenticate.
       if (refused.reason === 'missing') return
       const attacker = attackerOf(refused)
       if (refused.reason === 'limited' || logins.wait(attacker) > 0) return sayLimited(attacker, refused)
@@ -123,7 +123,7 @@ function lineOf(event: AuditEvent): string {
   return `{"time":"${timeText(Date.now())}",${printableJson(stringify(event)).slice(1)}`
 }
 
-/** The last second that was written: there are many lines in one. */
+/** Cache of the last second's text. */
 let last = { second: -1, text: '' }
 
 function timeText(time: number): string {
@@ -167,7 +167,7 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
     },
     asked(call) {
       const since = performance.now()
-      // Its arguments are in the line of the question, which has the same `requestId`.
+      // The arguments are in the line of the question, which has the same `requestId`.
       const event = callEvent(call, {
         event: 'denial',
         reason: 'approval',
@@ -186,7 +186,7 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
   }
 }
 
-/** Who asked for what, and what came of it; it keeps nothing of the request. One literal, as spreads took 3 µs a call. */
+/** The caller, the request and its result; keeps no reference to the request. */
 function callEvent(
   { request, account, exchange, sessionId }: Accounted,
   {
@@ -223,7 +223,7 @@ function clientOf({ tenant, prefix }: Accounting, exchange: Exchange) {
   return { tenant, prefix, caller: callerName, address }
 }
 
-/** What a request is about. */
+/** The name or URI that a request is about. */
 function nameOf({ method, params }: Request): string | undefined {
   const about = method === 'completion/complete' && isObject(params.ref) ? params.ref : params
   if (typeof about.uri === 'string') return shownUri(about.uri)

@@ -5,24 +5,24 @@ import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { masked } from '../json/masked.ts'
 import { shorten } from '../text/index.ts'
 
-/** What a line tells of the arguments of a call. */
+/** A call's arguments in the audit log. */
 export interface AuditedArguments {
-  /** Names of the arguments: with `names`, and in place of values that are too large. */
+  /** Names of the arguments: with `names`, and instead of oversized values. */
   argumentNames?: string[]
   /** With `hash`: HMAC-SHA256 of the canonical JSON, in hexadecimal. */
   argumentsHash?: string
-  /** With `full`: the values, secrets masked. */
+  /** With `full`: the values, with secrets masked. */
   arguments?: Json
-  /** Bytes of values that are too large. */
+  /** Bytes of oversized values. */
   argumentsSize?: number
 }
 
-/** Bytes of the values of a call that are written. */
+/** Maximum bytes of a call's values in a line. */
 const MAX_VALUES = 16 * 1024
 const MAX_NAMES = 64
 const MAX_NAME = 100
 
-/** @returns gives what a line tells of arguments; undefined: nothing is told */
+/** @returns a function from arguments to their part of a line; undefined: nothing is logged */
 export function argumentsTeller({
   args,
   secret,
@@ -30,7 +30,7 @@ export function argumentsTeller({
   if (args === 'none') return undefined
   if (args === 'names') return namesOf
   if (args === 'full') return valuesOf
-  // Few values, such as the ids of customers, would be found by hashing all of them, were there no key.
+  // Without a key, guessable values such as customer ids could be found by hashing candidates.
   const key = secret ?? randomBytes(32)
   return (given) => ({
     argumentsHash: createHmac('sha256', key).update(canonicalText(given)).digest('hex'),

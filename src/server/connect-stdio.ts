@@ -9,20 +9,20 @@ import { facing } from './endpoints.ts'
 import { StdioExchange } from './line-exchange.ts'
 
 interface StdioParts {
-  /** The table of the moment. */
+  /** The current table. */
   table: () => Table
   hub: Hub
-  /** Of calls under way. */
+  /** Counts running calls. */
   calls: Quota
-  /** Refuses requests that could not be written down; absent: none has to be. */
+  /** Refuses requests that could not be logged; absent: not required. */
   audit?: Step | undefined
   onRateRefused?: (refusal: RateRefusal) => void
 }
 
 /**
- * Connects a client on standard input and output with a route. Of the steps of routes those are passed that are not about
- * HTTP or credentials: who can start the process is its user.
- * @param send takes the lines for the client
+ * Connects a client on standard input and output with a route. Only steps unrelated to HTTP and credentials run,
+ * because access to the process implies access to the route.
+ * @param send receives the lines for the client
  */
 export function connectStdio(
   { table, hub, calls, audit, onRateRefused }: StdioParts,

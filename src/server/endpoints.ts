@@ -12,11 +12,11 @@ import {
 } from '../mcp/index.ts'
 import type { HttpExchange } from './exchange.ts'
 
-/** One of the paths that a prefix has. */
+/** A path of a prefix. */
 export interface Endpoint {
   /** Methods, for `Allow`. */
   allow: string
-  /** Whether everyone may read it, also where callers have to be known. */
+  /** Whether it is public, even if the route authenticates callers. */
   open?: boolean
   serve(exchange: HttpExchange, hub: Hub): HttpResponse | Promise<HttpResponse>
 }
@@ -37,14 +37,14 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   },
 }
 
-/** Where the client of a stream sends messages. */
+/** The path where the client of a stream posts messages. */
 function messagesAt({ outerPrefix, route, path }: HttpExchange): string {
   const { ssePrefix, tellsRelative } = route
   if (outerPrefix !== '' || !tellsRelative) return outerPrefix + endpointPath(ssePrefix, 'message')
   return path.endsWith('/') ? '../message' : 'message'
 }
 
-/** What the front needs of a route. */
+/** The MCP endpoint of a route and caller. */
 export function facing({ route, caller }: Pick<HttpExchange, 'route' | 'caller'>, hub: Hub): McpEndpoint {
   const { prefix, backend, account } = route
   return { prefix, hub, caller, backend: backend as Backend, account }
@@ -82,7 +82,7 @@ interface Found {
   endpoint: Endpoint
 }
 
-/** Finds what a path is an endpoint of. A slash at its end changes nothing. */
+/** The endpoint at a path; a trailing slash is ignored. */
 export function findEndpoint(table: Table, given: string): Found | undefined {
   const path = given.endsWith('/') ? given.slice(0, -1) : given
   const slash = path.lastIndexOf('/')

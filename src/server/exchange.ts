@@ -25,7 +25,7 @@ import {
 } from '../mcp/index.ts'
 import type { Endpoint } from './endpoints.ts'
 
-/** A request of which nothing is known yet but for whom it is. */
+/** A request before its route is known. */
 export class HttpArrival implements Arrival {
   readonly headers: RequestHeaders
 
@@ -36,10 +36,10 @@ export class HttpArrival implements Arrival {
   get host(): string | undefined {
     const { incoming } = nodePair(this.c)
     if (incoming?.url?.startsWith('/')) return this.headers.host
-    // A target with a host stands above the header (RFC 9112, 3.2.2).
+    // A target with a host takes precedence over the header (RFC 9112, 3.2.2).
     return incoming ? new URL(this.c.req.url).host : (this.headers.host ?? new URL(this.c.req.url).host)
   }
-  /** HTTP/1.0 knows requests without a Host header, which browsers never send. */
+  /** HTTP/1.0 allows requests without a Host header, which browsers never send. */
   get isNameless(): boolean {
     return this.host === undefined
   }
@@ -48,10 +48,10 @@ export class HttpArrival implements Arrival {
   }
 }
 
-/** A URL whose path is written as it is, without a query: nearly all are, and parsing takes longer. */
+/** A URL with a plain path and no query, which needs no parsing. */
 const PLAIN_URL = /^https?:\/\/[^/?#]+(\/[\w./-]*)$/
 
-/** Reads what trusted proxies say of requests, with the address of the other end of the connection. */
+/** Reads headers of trusted proxies, given the connection's address. */
 export interface Proxies {
   /** The path below which they serve the gateway, from `X-Forwarded-Prefix`. */
   prefix(header: string | undefined, address: string | undefined): string
@@ -81,9 +81,9 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   private kept: Results | undefined
 
   /**
-   * @param hub sessions, and results that are kept, of every caller
-   * @param replicasOf makes what the request knows of other replicas; absent where the gateway is one process
-   * @param proxies reads what proxies say; absent where none is believed
+   * @param hub sessions and kept results of all callers
+   * @param replicasOf creates the request's view of other replicas; absent: a single process
+   * @param proxies reads headers of proxies; absent: none is trusted
    */
   constructor(
     c: Context,
@@ -128,7 +128,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   private get otherEnd(): string | undefined {
     return this.outer ? this.outer.address : otherEndOf(this.c)
   }
-  /** It is asked for once the step is over that says whether another replica has passed the request on. */
+  /** Read only after the `replica` step, which decides whether the request was forwarded. */
   get address(): string | undefined {
     this.client ??= clientAddress(this.otherEnd, this.headers, this.proxies)
     return this.client
@@ -155,7 +155,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   }
 
   sessionId(): string | undefined {
-    // The older transport has it in the query.
+    // The older transport sends it in the query.
     const named = this.headers['mcp-session-id'] ?? this.parameter('sessionId')
     const { hub, caller, route } = this
     return named === undefined ? undefined : sessionIdOf(this, { hub, prefix: route.prefix, caller }, named)
@@ -200,7 +200,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
       queueMicrotask(listener)
       return () => {}
     }
-    // One listener of Node's stands for all of a request, as each costs a microsecond.
+    // A single `close` listener serves all of them.
     if (!this.ends) outgoing?.on('close', () => this.end())
     this.ends ??= []
     const { ends } = this
@@ -213,20 +213,20 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   private end(): void {
     for (const listener of this.ends?.splice(0) ?? []) listener()
   }
-  /** There is a response. Without one of Node's nothing tells when it is out: the request is over then. */
+  /** Called with the response. Without a Node response its end is unknown, so the request ends now. */
   settle(status: number): void {
-    // The replica that its client asked tells of a request.
+    // A forwarded request is reported by the replica that received it.
     if (!this.forwarded) this.unserved?.end(status)
     if (!nodePair(this.c).outgoing) this.end()
   }
 }
 
-/** The address of the other end of the connection. */
+/** The address at the other end of the connection. */
 export function otherEndOf(c: Context): string | undefined {
   return nodePair(c).incoming?.socket?.remoteAddress
 }
 
-/** The IP address of the client: of the other end of the connection, or what a trusted proxy says. */
+/** The client's IP address: of the connection, or as reported by a trusted proxy. */
 export function clientAddress(
   otherEnd: string | undefined,
   headers: RequestHeaders,
@@ -235,7 +235,7 @@ export function clientAddress(
   return proxies ? proxies.client(headers['x-forwarded-for'], otherEnd) : otherEnd
 }
 
-/** The caller's `X-Request-Id` when it is a sane one, else a new one. */
+/** The caller's `X-Request-Id` if valid, or a new id. */
 function requestIdOf(given: string | undefined): string {
   return given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given) ? given : newRequestId()
 }
@@ -244,6 +244,6 @@ export function newRequestId(): string {
   return `${PROCESS}-${(++requests).toString(36)}`
 }
 
-/** Request ids are this process's own name and a counter. */
+/** Request ids consist of a process name and a counter. */
 const PROCESS = randomBytes(6).toString('base64url')
 let requests = 0

@@ -3,17 +3,17 @@ import { basename, dirname, resolve } from 'node:path'
 import { filesOf } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 
-/** What is on disk now of the paths that are served. */
+/** State of the served paths on disk. */
 export interface Scan {
-  /** By file: another text whenever it was written or replaced. */
+  /** By file: a stamp that changes when it is written or replaced. */
   stamps: ReadonlyMap<string, string>
-  /** By path: why there are no files. */
+  /** By path: why its files cannot be listed. */
   faults: ReadonlyMap<string, string>
-  /** Folders where a change may be seen; those names in them that count, undefined: all. */
+  /** Folders to watch, with the relevant names; undefined: all names. */
   folders: ReadonlyMap<string, ReadonlySet<string> | undefined>
 }
 
-/** Looks at files and folders without reading them. Never throws. */
+/** Examines files and folders without reading them. Never throws. */
 export async function scan(paths: readonly string[]): Promise<Scan> {
   const stamps = new Map<string, string>()
   const faults = new Map<string, string>()
@@ -33,7 +33,7 @@ export async function scan(paths: readonly string[]): Promise<Scan> {
   return { stamps, faults, folders }
 }
 
-/** Whether the same files are there, and none of them was changed. */
+/** Whether the files are the same and unchanged. */
 export function isSame(a: Scan, b: Scan): boolean {
   return isSameMap(a.stamps, b.stamps) && isSameMap(a.faults, b.faults)
 }
@@ -51,9 +51,7 @@ async function stampOf(file: string): Promise<string> {
   }
 }
 
-/**
- * The path, what it leads to, and every part of it that is a symbolic link: replacing one of them changes all below.
- */
+/** The path, its target, and every part that is a symbolic link: replacing a link changes everything below it. */
 async function turnings(path: string): Promise<string[]> {
   const found = new Set([path, await realpath(path).catch(() => path)])
   for (let part = dirname(path); part !== dirname(part); part = dirname(part)) {

@@ -6,17 +6,17 @@ import type { Scan } from './folder-scan.ts'
 
 interface Watched {
   watcher: FSWatcher
-  /** Of the folder that is watched, which another of the same name is not. */
+  /** Identity of the watched folder; a new folder of the same name differs. */
   identity: string
   names: ReadonlySet<string> | undefined
 }
 
 /**
- * File system events of folders: one watcher for each, as a recursive one misses folders that come
- * and go. Only hints: they may be lost, so the owner also polls.
+ * File system events of folders, with one watcher each, as recursive watchers miss new and removed folders. Events may
+ * be lost, so the owner also polls.
  */
 export interface FolderWatchers {
-  /** Watches these folders and no others. Whether some are watched from now on that were not before. */
+  /** Watches exactly these folders; whether some are new. */
   watch(folders: Scan['folders']): Promise<boolean>
   close(): void
 }
@@ -40,7 +40,7 @@ export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers
     }
     watcher.on('change', (_, given) => {
       const name = given === null ? undefined : String(given)
-      // Its own name: the folder was removed or renamed, and the watcher may be dead.
+      // An event for the folder itself: it was removed or renamed, and the watcher may be dead.
       if (name === basename(folder)) end()
       else if (name !== undefined && (own.names ? !own.names.has(name) : isHidden(name))) return
       onEvent()
@@ -54,7 +54,7 @@ export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers
 
   function refused(folder: string, error: NodeJS.ErrnoException): boolean {
     const remedy = REMEDIES[error.code ?? '']
-    // A folder that has just gone is no fault, and one that may not be read is a finding of the reload.
+    // A removed folder is no fault, and an unreadable one is reported by the reload.
     if (!remedy) return false
     if (!warned) log.warn({ folder, err: error, hint: remedy }, 'file watching unavailable; polling instead')
     warned = true
@@ -97,7 +97,7 @@ export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers
   }
 }
 
-/** What editors write beside a file; `..data` is what Kubernetes replaces. */
+/** Temporary files of editors; `..data` is the link that Kubernetes replaces. */
 function isHidden(name: string): boolean {
   return name.startsWith('.') && !name.startsWith('..')
 }

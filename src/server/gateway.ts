@@ -38,54 +38,54 @@ import { type ServingStatus, servingStatus, statusSteps } from './status.ts'
 import { resilienceFactory } from './upstream-faults.ts'
 
 export interface GatewayOptions extends LiveOptions {
-  /** Of a worker: what it has together with others. */
+  /** Of a worker: state shared with the others. */
   shared?: Shared
-  /** Where workers serve what this process reads. */
+  /** If workers serve what this process reads. */
   workers?: Workers
 }
 
-/** A running gateway. It holds connections and processes: close it. */
+/** A running gateway. It holds connections and processes, so close it. */
 export interface Gateway {
   readonly app: Hono
-  /** What `admin.listen` serves: the gateway's own pages, and nothing else. Absent: `app` has them. */
+  /** The app of `admin.listen`, with only the admin routes. Absent: `app` has them. */
   adminApp?: Hono
   hub: Hub
   table(): Table
   /**
-   * Starts MCP servers with `policy: onStart` or `preinstalled`; call it once the gateway listens, as some servers take
-   * long. What does not start is in the log; reloads start what is new by themselves.
+   * Starts MCP servers with `policy: onStart` or `preinstalled`; call it once the gateway listens, as starting may take
+   * long. Failures are logged; reloads start new servers by themselves.
    */
   startServers(): void
-  /** Why requests should go elsewhere, as `/_ready` says; undefined when they should not. */
+  /** Why `/_ready` fails; undefined if ready. */
   unready(): string | undefined
-  /** From now on requests should go elsewhere, and event streams end; those that come yet are answered. */
+  /** Makes `/_ready` fail and ends event streams; requests are still answered. */
   beginDrain(): void
-  /** Where this gateway listens: the configurations' tools cannot connect there. Tell it each address. */
+  /** Addresses where this gateway listens, to which tools must not connect. Add each address. */
   ownAddresses: OwnAddresses
-  /** Asks for reloads; those that come in a burst are folded. */
+  /** Requests reloads; concurrent requests are combined. */
   reloads: Reloads
-  /** Reads the configurations again, or one of them, and swaps the table. Never overlaps another reload. */
+  /** Reads all configurations or one again, and swaps the table. Reloads never overlap. */
   reload(name?: string): Promise<Reload>
-  /** Reads the configurations and reports what a reload would change; nothing is changed or started. */
+  /** Reads the configurations and reports what a reload would change, without changing or starting anything. */
   diff(): Promise<Difference>
-  /** Reads the configurations again, to serve them once it is told to; absent: all may change, not only those of these names. */
+  /** Reads the configurations again, to be served later; absent: all, else only these names. */
   prepare(names?: ReadonlySet<string>): Promise<Made>
   counted(): Promise<Counted>
   serving(): ServingStatus
-  /** Bounds wrong credentials. */
+  /** Limits wrong credentials. */
   logins: Logins
-  /** Serves a route to a client on standard input and output; `send` takes the lines for it. */
+  /** Serves a route on standard input and output; `send` receives the lines for the client. */
   connect(route: Route, send: (line: string) => void): StdioConnection
-  /** Counts how late the event loop of the process was, in seconds. */
+  /** Records event loop lag, in seconds. */
   onLoopDelay(seconds: number): void
-  /** Ends streams and sessions, closes upstream connections and the plant store. */
+  /** Ends streams and sessions, and closes upstream connections and the plant store. */
   close(): Promise<void>
 }
 
 /**
- * Reads the configurations and makes a gateway of them.
- * @returns the gateway; undefined when there are errors and `skipInvalid` is off
- * @throws PlantsError when the plant store cannot be opened
+ * Reads the configurations and creates a gateway.
+ * @returns the gateway; undefined if there are errors and `skipInvalid` is off
+ * @throws PlantsError if the plant store cannot be opened
  */
 export async function createGateway(
   given: GatewayOptions,
@@ -130,7 +130,7 @@ export async function createGateway(
     await telemetry?.close()
     return { ...loaded, gateway: undefined }
   }
-  // Of workers, the process that reads for all of them writes it down.
+  // With workers, the parent logs the start.
   if (!shared) audit?.onStart(loaded)
   limitMemory(settings.limits)
   const gateway = await serve(options, live, hub, { metrics, audit }, readiness)
@@ -138,13 +138,13 @@ export async function createGateway(
   gateway.close = async () => {
     await close()
     redis?.close()
-    // What is closed has lines yet.
+    // Closing still produces lines.
     await Promise.all([audit?.close(), telemetry?.close()])
   }
   return { ...loaded, gateway }
 }
 
-/** What the table has to know of workers. */
+/** Options for the table that concern workers. */
 function withLiveParts(options: GatewayOptions): GatewayOptions {
   const { workers, shared } = options
   return {
@@ -154,7 +154,7 @@ function withLiveParts(options: GatewayOptions): GatewayOptions {
   }
 }
 
-/** Counts of Redis; while it does not answer, and without it, those of all workers together. */
+/** Counters in Redis, or, without an answer, those shared by the workers. */
 function bucketsOf(
   redis: SharedBuckets | undefined,
   workers: SharedBuckets | undefined,
@@ -163,7 +163,7 @@ function bucketsOf(
   return { take: async (takes) => (await redis.take(takes)) ?? workers.take(takes) }
 }
 
-/** The SDK takes a while to load, and is not installed everywhere. */
+/** Loaded on demand, as the SDK loads slowly and is an optional package. */
 async function openTelemetry(
   { settings, log, version, env }: GatewayOptions,
   { durations }: Metrics,
@@ -173,7 +173,7 @@ async function openTelemetry(
   return openTelemetry(settings.telemetry, { log, version, env, durations })
 }
 
-/** Who is told what happens. */
+/** Receivers of events. */
 interface Told {
   metrics: Metrics
   audit: Audit | undefined
@@ -191,7 +191,7 @@ async function serve(
   const { admin, tenants } = settings
   const { uncounted, credentials } = loginsOf(settings, log, told, shared)
   const proxies = proxiesOf(settings)
-  // Of workers, the process that starts them has the store.
+  // With workers, the parent has the plant store.
   const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(credentials.logins, proxies))
   if (plants) readiness.plantsAvailable = plants.available
   const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
@@ -260,7 +260,7 @@ async function serve(
   }
 }
 
-/** Why nothing is served; undefined: something is. */
+/** Why nothing is served; undefined if something is. */
 function unserved(live: LiveTable, hasPlants = false, workers?: Workers): string | undefined {
   if (workers?.isServing() === false) return 'no worker serves'
   if (!live.isRead) return 'the store of the configurations could not be read yet'
@@ -280,7 +280,7 @@ function clusterOf(
   return cluster && createCluster(cluster, { ...limits, onForeign })
 }
 
-/** What the process that has started it asks of a worker, and a worker of that process. */
+/** What the parent requests from a worker, and a worker from the parent. */
 function asWorker(
   live: LiveTable,
   hub: Hub,
@@ -294,7 +294,7 @@ function asWorker(
   }
 }
 
-/** That it is well a worker says itself, as soon as it is asked; why it is not, the process that started it knows. */
+/** Workers answer /_health, and /_ready when ready; otherwise the parent answers, which knows the reason. */
 function probesHere({ elsewhere }: Shared, { unready }: Readiness): Elsewhere {
   return (c) => {
     const { path } = c.req
@@ -303,7 +303,7 @@ function probesHere({ elsewhere }: Shared, { unready }: Readiness): Elsewhere {
   }
 }
 
-/** What clients of HTTP and of standard input have in common. */
+/** Parts common to HTTP and stdio clients. */
 function commonParts(
   live: LiveTable,
   hub: Hub,
@@ -324,7 +324,7 @@ function limitMemory({ maxBuffered = defaultMaxBuffered(), maxQueued }: ServerLi
   memory.queueLimit = maxQueued
 }
 
-/** What becomes of wrong credentials, on routes and on the gateway's own pages. */
+/** Handling of wrong credentials, on routes and admin routes. */
 function loginsOf(
   { limits }: Settings,
   log: GatewayOptions['log'],
@@ -339,7 +339,7 @@ function loginsOf(
   return { uncounted, credentials }
 }
 
-/** Wrong tokens of the plant store count as those of routes do. */
+/** Wrong tokens of the plant store count like those of routes. */
 function judgePlants(logins: Logins, { proxies }: Pick<AppParts, 'proxies'>): JudgeLogin {
   return (c, caller) => {
     const address = clientAddress(otherEndOf(c), headersOf(c), proxies)
@@ -389,9 +389,9 @@ interface AdminAppParts {
   pages: Omit<OwnPagesParts, 'bind' | 'guard'>
 }
 
-/** The gateway's own pages behind a listener of their own. */
+/** The app for the admin routes on their own listener. */
 function adminAppOf(bind: ListenAddress, { hub, log, guardOf, pages }: AdminAppParts): Hono {
-  // Web pages cannot reach a socket; what does names `localhost`.
+  // Web pages cannot reach a socket; clients of sockets use `localhost`.
   const guard = guardOf(bind.path === undefined ? bind.host : 'localhost')
   return createApp({
     table: () => EMPTY_TABLE,

@@ -4,18 +4,18 @@ import type { BreakerState } from '../net/index.ts'
 import type { GaugeDefinition, Sample } from '../telemetry/metrics.ts'
 import type { LiveOptions, LiveTable } from './live.ts'
 
-/** Whether the gateway does what it should. */
+/** State of the gateway for health checks. */
 export interface Readiness {
-  /** Why requests should go elsewhere; undefined when they should not. */
+  /** Why `/_ready` fails; undefined if ready. */
   unready(): string | undefined
-  /** When the configurations were last read without errors: milliseconds since the epoch, 0 for never. */
+  /** Time of the last reading without errors, in milliseconds since the epoch; 0: never. */
   lastGood: number
-  /** Whether the plant store works, as far as the last operation shows; absent: there is none. */
+  /** Whether the plant store's last operation succeeded; absent: no plant store. */
   plantsAvailable?: () => boolean
 }
 
 export interface GaugeParts extends Pick<LiveOptions, 'connections'> {
-  /** Once there is one. */
+  /** Undefined until it exists. */
   live: () => LiveTable
   hub: Hub
   readiness: Readiness
@@ -23,7 +23,7 @@ export interface GaugeParts extends Pick<LiveOptions, 'connections'> {
 
 const plain = (value: number) => [{ labels: {}, value }]
 
-/** Whether the gateway does what it should, and hears of changes. */
+/** Gauges of readiness and of connections for changes. */
 function readinessGauges({
   readiness,
   connections = () => [],
@@ -63,7 +63,7 @@ function readinessGauges({
 
 const STATES = ['closed', 'half-open', 'open'] as const
 
-/** The worst breaker of each server; configurations of a tenant may have servers of the same name. */
+/** The worst breaker state of each server; a tenant's configurations may have servers of the same name. */
 function breakerStates({ table: { prepared, routes } }: LiveTable): Sample[] {
   const worst = new Map<string, Sample>()
   const add = (tenant: string, server: string, state: BreakerState | undefined) => {
@@ -80,7 +80,7 @@ function breakerStates({ table: { prepared, routes } }: LiveTable): Sample[] {
   return [...worst.values()]
 }
 
-/** The values of the moment that metrics show. */
+/** Gauges with current values. */
 export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
   const { live, hub } = parts
   const proxied = (of: 'sessions' | 'connections') => () =>

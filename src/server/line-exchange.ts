@@ -16,7 +16,7 @@ import {
 } from '../mcp/index.ts'
 import { newRequestId } from './exchange.ts'
 
-/** One line of standard input, as a request to a route: there is nothing of HTTP about it, and one caller without a name. */
+/** One line of standard input as a request to a route, from a single anonymous caller. */
 export class StdioExchange implements LineExchange, StepRequest {
   readonly isLine = true
   readonly method = 'POST'
@@ -47,7 +47,7 @@ export class StdioExchange implements LineExchange, StepRequest {
   private permitted: Permissions | undefined
   private kept: Results | undefined
 
-  /** @param allKept results of every caller */
+  /** @param allKept kept results of all callers */
   constructor(
     private readonly line: Buffer,
     readonly route: Route,
@@ -106,7 +106,7 @@ export class StdioExchange implements LineExchange, StepRequest {
   onEnd(listener: () => void): () => void {
     return on(this.ends, listener)
   }
-  /** Nothing is passed on as it comes, so that it could break off. */
+  /** Nothing is relayed, so nothing can break off. */
   cut(): void {}
   leave(): void {
     this.left = true

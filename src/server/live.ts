@@ -16,43 +16,43 @@ import { unexpected } from '../telemetry/unexpected.ts'
 import { createProxy, type McpProxy, type OtherWorkers, SharedServers } from '../upstream/index.ts'
 
 export interface LiveOptions extends BuildOptions {
-  /** Is called when a reload begins. */
+  /** Called when a reload begins. */
   onReload?: () => void
-  /** Is called with every table that is swapped in. */
+  /** Called with every new table. */
   onTable?: (table: Table) => void
-  /** The connections through which changes come, for the metrics; default: none. */
+  /** Connections that announce changes, for metrics. Default: none. */
   connections?: () => readonly Connection[]
-  /** Where workers serve: nothing is started here, and a table is swapped once all of them can serve it. */
+  /** With workers: starts nothing here, and swaps the table once all workers can serve it. */
   handOn?: HandOn
-  /** What handles are sealed with; default: as the settings say. */
+  /** Secrets that seal handles. Default: those of the settings. */
   sealSecrets?: readonly string[]
-  /** Of a worker: what it tells the others of MCP servers. */
+  /** Of a worker: notifies the others about MCP servers. */
   otherWorkers?: OtherWorkers
 }
 
 /**
- * Has the workers make the same table.
- * @param env that the configurations of the table were read with
- * @returns what has all of them serve it
- * @throws Error when one of them cannot; all of them keep what they serve
+ * Makes all workers build the same table.
+ * @param env with which its configurations were read
+ * @returns a function that makes all workers serve it
+ * @throws Error if one of them cannot; all then keep their table
  */
 export type HandOn = (next: Table, env: Env) => Promise<() => Promise<void>>
 
-/** What a reading comes to, before it is served. */
+/** The result of a reading that is not served yet. */
 export interface Made {
   result: Reload
-  /** The table; absent: that which is served stays. */
+  /** The new table; absent: the current one stays. */
   next?: Table
-  /** Serves it; it must come before another one is made. */
+  /** Serves the table; must be called before the next reading. */
   commit(): void
-  /** Has clients hear what is another than it was, once every worker serves it. */
+  /** Notifies clients of changes, once every worker serves the table. */
   follow(): void
 }
 
-/** A connection to a store of configurations or to a broker of reload messages. */
+/** A connection to a configuration store or a reload message broker. */
 export interface Connection {
   to: 'store' | 'broker'
-  /** Names it to people, without credentials. */
+  /** Display name without credentials. */
   label: string
   up: boolean
 }
@@ -77,29 +77,29 @@ interface Hears extends Heard {
   onOutboundRefusal: (refusal: OutboundRefusal) => void
 }
 
-/** The table that is served, and how it changes. It holds connections and processes: close it. */
+/** The served table and its replacement. It holds connections and processes, so close it. */
 export class LiveTable {
   table: Table = EMPTY_TABLE
-  /** Of the configurations that are served, by `id`, where the store has versions. */
+  /** Store versions of the served configurations, by `id`. */
   versions: ReadonlyMap<string, string> = new Map()
-  /** The `id`s of configurations whose newest version was refused, or their files. */
+  /** The `id`s, or files, of configurations whose newest version was refused. */
   refused: ReadonlySet<string> = new Set()
-  /** Whether the store of the configurations could be read at least once; files always can, or are missing one by one. */
+  /** Whether the store was readable at least once; always true for files. */
   isRead = false
-  /** As it was read for the last reading of the configurations. */
+  /** Environment of the last reading. */
   private env: Env
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
-  /** The same for the life of the process: ids outlive reloads. */
+  /** Constant for the process, because ids survive reloads. */
   private readonly sealSecrets: readonly string[]
   private readonly hears: Heard
-  /** Of what is served, where all of it was read. */
+  /** Configurations known to be unchanged since the last complete reading. */
   private settled: Settled | undefined
-  /** What judges the connections that are made for configurations. */
+  /** Checks outbound connections of configurations. */
   readonly outbound: Outbound
   private readonly servers: SharedServers
-  /** Proxies that were replaced, until their calls have ended. */
+  /** Replaced proxies whose calls are still running. */
   private readonly retiring = new Map<McpProxy, Promise<void>>()
 
   constructor(
@@ -114,7 +114,7 @@ export class LiveTable {
     this.outbound = new Outbound(options.settings, onOutboundRefusal)
     this.issuers = new KnownIssuers({ http: this.http, log: options.log })
     const source = sourceOf(options)
-    // The same object each time: with other rules every file would be checked again.
+    // The same object each time, as other rules would cause every file to be checked again.
     const rules = rulesOf(options.settings)
     this.source = () => {
       this.env = options.readEnv?.() ?? options.env
@@ -123,8 +123,8 @@ export class LiveTable {
   }
 
   /**
-   * Reads the configurations and swaps the table, for the first time. Servers are not started yet.
-   * @returns also what is wrong with configurations of which others are served
+   * Reads the configurations and serves the first table; servers are not started yet.
+   * @returns also the errors of refused configurations
    */
   async load(): Promise<Loaded & Reload> {
     const { result, reading, commit } = await this.make(undefined, !this.options.skipInvalid)
@@ -132,7 +132,7 @@ export class LiveTable {
     return { ...result, sources: reading.sources }
   }
 
-  /** Reads the configurations again and swaps the table; `names` may change, or everything. */
+  /** Reads all configurations, or `names`, again and swaps the table. */
   async reload(names?: ReadonlySet<string>): Promise<Reload> {
     const { result, next, commit, follow } = await this.prepare(names)
     const handed = next && (await this.options.handOn?.(next, this.env))
@@ -142,7 +142,7 @@ export class LiveTable {
     return result
   }
 
-  /** Reads the configurations again and makes the next table. */
+  /** Reads the configurations again and builds the next table. */
   async prepare(names?: ReadonlySet<string>): Promise<Made> {
     this.options.onReload?.()
     const before = this.table
@@ -153,7 +153,7 @@ export class LiveTable {
     return { ...made, follow }
   }
 
-  /** Tells clients what is another than it was, and starts and ends servers. */
+  /** Notifies clients of changes, and starts and ends servers. */
   private follow(before: Table): void {
     notifyClients(this.hub, before, this.table)
     this.options.onTable?.(this.table)
@@ -165,7 +165,7 @@ export class LiveTable {
     }
   }
 
-  /** Reads the configurations and reports what a reload would change; nothing is changed or started. */
+  /** Reads the configurations and reports what a reload would change, without changing or starting anything. */
   async diff(): Promise<Difference> {
     const reading = await this.read()
     const { prepared: before, generation } = this.table
@@ -181,7 +181,7 @@ export class LiveTable {
     return { ...changes, generation, refused, findings, configurations }
   }
 
-  /** Starts servers of the table as their policies say, beside what is served: one may take long, or say nothing. */
+  /** Starts servers as their policies require, without waiting, as one may be slow or hang. */
   start(before: Table = EMPTY_TABLE): void {
     if (this.options.handOn) return
     for (const [, { proxy }] of changed(this.table.proxies, before.proxies))
@@ -228,11 +228,11 @@ export class LiveTable {
       this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
       this.table = table
       this.settled = made.settled
-      // A proxy that is kept has the HTTP tools of the new table beside it.
+      // A kept proxy gets the HTTP tools of the new table.
       for (const [, { routes }] of changed(prepared, before.prepared))
         for (const { proxy, local } of routes) proxy?.proxy.serve(local)
       this.versions = versionsOf(reading, prepared, this.versions)
-      // Of those that were not read again it stays so.
+      // Configurations not read again stay refused.
       const { asked } = made
       const others = asked ? [...this.refused].filter((one) => !asked.has(one)) : []
       this.refused = new Set([...refused, ...others])
@@ -243,7 +243,7 @@ export class LiveTable {
   }
 }
 
-/** The table that a gateway would serve, made of the valid configurations; nothing is started or called. */
+/** Builds the table of the valid configurations without starting or calling anything. */
 export async function previewTable(options: BuildOptions): Promise<Loaded & { table: Table }> {
   const reading = await sourceOf(options)(options.env, rulesOf(options.settings))
   const context = { ...contextOf(options, options.env), http: new HttpClient(), proxies: new Map() }
@@ -262,7 +262,7 @@ function contextOf({ settings, log, version }: BuildOptions, env: Env) {
   return { env, limits, redact, log, version, synonyms, ...known }
 }
 
-/** What answers in place of each proxy that a reload has replaced. */
+/** The successor of each replaced proxy. */
 function successorsOf(before: Table, after: Table): Map<McpProxy, McpProxy> {
   const found = new Map<McpProxy, McpProxy>()
   for (const { prefix, proxy } of changed(before.prepared, after.prepared).flatMap(([, old]) => old.routes)) {
@@ -272,7 +272,7 @@ function successorsOf(before: Table, after: Table): Map<McpProxy, McpProxy> {
   return found
 }
 
-/** Of what is served, by `id`: the newest version may have been refused, or not read. */
+/** Version served for each id. */
 function versionsOf(
   { configurations, versions }: Reading & { versions?: ReadonlyMap<string, string> },
   prepared: Table['prepared'],
@@ -291,7 +291,7 @@ function versionsOf(
 
 const LISTS = ['tools', 'prompts', 'resources'] as const
 
-/** Sessions outlive a reload: they are notified which of their lists changed, and end where nothing is served now. */
+/** Sessions survive a reload: they are notified of changed lists, and end if their prefix is gone. */
 function notifyClients(hub: Hub, before: Table, after: Table): void {
   const routes = changed(before.prepared, after.prepared).flatMap(([, old]) => old.routes)
   const heard = hub.heard()
@@ -301,13 +301,13 @@ function notifyClients(hub: Hub, before: Table, after: Table): void {
     if (!route) hub.endPrefix(prefix)
     else if (old.proxy !== route.proxy) {
       for (const list of LISTS) hub.listChanged(prefix, list)
-      // What was subscribed to is the old server's.
+      // Subscriptions refer to the old server.
       hub.endListeners(prefix)
     } else if (heard.has(prefix)) listsChanged(hub, old, route)
   }
 }
 
-/** Tells clients which lists of HTTP tools changed. */
+/** Notifies clients of changed lists of HTTP tools. */
 function listsChanged(hub: Hub, old: Route, { prefix, lists, discovery, keepsResults }: Route): void {
   const isShownAlike = discovery?.key === old.discovery?.key && keepsResults === old.keepsResults
   if (lists.tools !== old.lists.tools || !isShownAlike) hub.listChanged(prefix, 'tools')

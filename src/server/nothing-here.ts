@@ -4,12 +4,12 @@ import type { Table } from '../build/types.ts'
 import { nearest } from '../text/index.ts'
 
 const WHAT = 'an endpoint is the prefix of a router followed by /mcp, /sse or /message'
-/** Addresses that an answer lists. */
+/** Maximum addresses listed in an answer. */
 const MAX_LISTED = 100
 
 /**
- * Answers a path at which nothing is served; `/` says what this is.
- * @param table what is served, for those who may see all of it; undefined: nothing of it is shown
+ * Answers a path where nothing is served; `/` describes the gateway.
+ * @param table shown to authorized requests only; undefined: hidden
  */
 export function nothingHere({ req }: Context, table: Table | undefined): HttpResponse {
   const { path, method } = req

@@ -3,7 +3,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { sparing } from '../telemetry/sparing.ts'
 
-/** Logs and counts connections that were not made. Callers cause them, so that the lines are bounded. */
+/** Logs and counts refused outbound connections. Callers can cause them, so the lines are limited. */
 export function reportOutboundRefusal(
   log: Logger,
   metrics: Pick<Metrics, 'outboundRefused'>,

@@ -28,28 +28,28 @@ import { type Status, shownFinding } from './status.ts'
 import { PAGE_HEADERS, statusPage } from './status-page.ts'
 
 export interface OwnPagesParts {
-  /** Where the listener is that has them. */
+  /** Address of their listener. */
   bind: ListenAddress
   access: (asker: Asker) => Overseer | undefined
   guard: HostGuard
   reloads: Reloads
   diff: () => Promise<Difference>
-  /** Why requests should go elsewhere; undefined when they should not. */
+  /** Why `/_ready` fails; undefined if ready. */
   unready: () => string | undefined
   metrics: Metrics
   status: (overseer: Overseer) => Steps<Status> | Promise<Steps<Status>>
-  /** Configurations. */
+  /** The served configurations. */
   served: () => readonly Identity[]
   onRefusedCredentials: OnRefusedCredentials
   logins: Logins
-  /** Reads what proxies say of clients; absent: none is believed. */
+  /** Reads headers of proxies; absent: none is trusted. */
   proxies?: Proxies
 }
 
 export interface OwnPages {
-  /** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
+  /** Answers a request for an admin route; undefined for other paths. */
   answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined
-  /** Whether whoever asks may see everything without a token. */
+  /** Whether the sender may see everything without a token. */
   isOpenTo(c: Context, headers: RequestHeaders): boolean
 }
 
@@ -64,18 +64,18 @@ const METHODS: Record<string, readonly string[]> = {
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
-/** Bytes of the body of a reload: it holds at most a name. */
+/** Maximum bytes of a reload's body, which contains at most a name. */
 const MAX_BODY = 4096
 
-/** They tell nothing that a page of another site must not read, and every listener has them. */
+/** Health checks reveal nothing, so every listener has them. */
 export const PROBES: ReadonlySet<string> = new Set(['/_health', '/_ready'])
 
-/** Whether a path is one of the gateway's own pages. */
+/** Whether a path is an admin route. */
 export function isOwnPage(path: string): boolean {
   return Object.hasOwn(METHODS, path)
 }
 
-/** The pages of a listener beside which `admin.listen` has the others. */
+/** The health checks alone, for a listener beside `admin.listen`. */
 export function probesOnly(pages: OwnPages): OwnPages {
   return {
     answer: (c, headers) => (PROBES.has(c.req.path) ? pages.answer(c, headers) : undefined),
@@ -109,7 +109,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     return { headers, rawHeaders: incoming?.rawHeaders, version: incoming?.httpVersion, isLocal: isHere }
   }
 
-  /** Judges the credentials; what to answer in place of the page. */
+  /** Checks the credentials, and serves the route or a refusal. */
   async function admit(c: Context, path: string, headers: RequestHeaders): Promise<HttpResponse> {
     const overseer = access(askerOf(c, headers))
     const address = clientAddress(otherEndOf(c), headers, proxies)
@@ -151,7 +151,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
 
   return {
     answer,
-    // A token is judged where a failed login is counted, which is not here.
+    // Tokens are checked only where failed logins are counted.
     isOpenTo: (c, headers) =>
       headers.authorization === undefined && access(askerOf(c, headers)) !== undefined,
   }
@@ -166,7 +166,7 @@ async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<H
     return fault(503, `The current configurations stay in service: ${result.message}`)
   const { added, changed, removed, refused, generation, findings } = result
   const live = name === undefined ? [] : served()
-  // An earlier reload may have removed it already.
+  // An earlier reload may have removed it.
   const gone = [...reloads.history().flatMap((past) => past.removed), ...refused]
   if (name !== undefined && named(name, [...live, ...gone.map((id) => identityOf(id))]).length === 0) {
     const close = nearest(

@@ -10,9 +10,9 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Connection } from './live.ts'
 
 export interface Receivers {
-  /** Listens where the process's notifier and those of the configurations send to, and nowhere else. */
+  /** Listens to exactly the notifiers of the process and of the configurations. */
   follow(table: Table): void
-  /** The brokers that it listens to. */
+  /** The brokers it listens to. */
   connections(): Connection[]
   close(): void
 }
@@ -23,9 +23,9 @@ interface Broker {
 }
 
 /**
- * Asks for reloads when brokers announce changes; one connection for each broker.
+ * Requests reloads when brokers announce changes, with one connection for each broker.
  * @param own the notifier of the settings
- * @param request asks for a reload of one configuration, or of all
+ * @param request requests a reload of one configuration, or of all
  */
 export function createReceivers(
   own: Notifier | undefined,
@@ -34,12 +34,12 @@ export function createReceivers(
 ): Receivers {
   const open = new Map<string, Receiver>()
   let followed = EMPTY_TABLE.prepared
-  /** Those of it whose changes are announced. */
+  /** Configurations whose changes are announced there. */
   const announced = new Map<string, Prepared>()
   const listen = ({ redis, guard }: Broker) => {
     const then = (message?: ReloadMessage) => {
       if (message) log.debug({ ...message, topic: redis.topic }, 'reload message received')
-      // The result, a failure included, is in the log.
+      // The result, or failure, is logged.
       request('redis', message?.name).catch(() => {})
     }
     return receiveReloads(redis, log, then, guard)

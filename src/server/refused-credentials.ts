@@ -3,16 +3,16 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
 
-/** Milliseconds between two lines about one address at one prefix. */
+/** Minimum milliseconds between two lines about one address at one prefix. */
 const EVERY = 60_000
 
-/** Logs and counts requests whose credentials were refused. What they were is never told. */
+/** Logs and counts requests with refused credentials, never the credentials. */
 export function reportRefusedCredentials(
   log: Logger,
   metrics: Pick<Metrics, 'refusedCredentials'>,
 ): OnRefusedCredentials {
   const say = seldom(EVERY, (refused: RefusedCredentials, left) => {
-    // Clients look for the way to credentials by a request without any.
+    // Clients begin without credentials to discover how to authenticate.
     const level = refused.reason === 'missing' ? 'info' : 'warn'
     log[level]({ ...refused, ...left }, 'credentials refused')
   })

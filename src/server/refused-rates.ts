@@ -3,7 +3,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
 
-/** Milliseconds between two lines about one caller at one prefix. */
+/** Minimum milliseconds between two lines about one caller at one prefix. */
 const EVERY = 60_000
 
 /** Logs and counts requests beyond a rate. */

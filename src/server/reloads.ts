@@ -3,22 +3,22 @@ import { type Finding, hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { ReloadOutcome } from '../telemetry/metrics.ts'
 
-/** A reload that is over. */
+/** A finished reload. */
 export interface PastReload extends Reload {
-  /** What asked for it, such as `SIGHUP`; several when requests were folded into one reload. */
+  /** Causes, such as `SIGHUP`; several if requests were combined. */
   triggers: string[]
   /** ISO 8601, UTC. */
   at: string
-  /** How long it took. */
+  /** Duration in milliseconds. */
   ms: number
 }
 
-/** Asks for a reload; `trigger` says for the log what saw that something changed. It may reject. */
+/** Requests a reload; `trigger` names the cause in the log. May reject. */
 export type RequestReload = (trigger: string) => Promise<Reload>
 
-/** Detects changes of configurations. It holds timers and connections: close it. */
+/** Detects changes of configurations. It holds timers and connections, so close it. */
 export interface Watch {
-  /** Begins. Changes since the watch was made count. */
+  /** Starts reporting changes, including those since the watch was created. */
   start(request: RequestReload): void
   /** May be called without `start`. */
   close(): Promise<void>
@@ -26,22 +26,22 @@ export interface Watch {
 
 export interface Reloads {
   /**
-   * Asks for a reload. It begins at once, or when the one under way has ended: all requests until then are one reload,
-   * so that a burst is at most two, and what was written before the request is always seen.
-   * @param trigger names what asks, for the log
-   * @param name reads this configuration only; absent: all
+   * Requests a reload. It begins at once, or after the current one: all requests until then are combined, so a burst
+   * causes at most two reloads, and earlier writes are always seen.
+   * @param trigger cause, for the log
+   * @param name the only configuration to read; absent: all
    */
   request(trigger: string, name?: string): Promise<Reload>
-  /** The last ones, the newest first. */
+  /** The latest reloads, newest first. */
   history(): readonly PastReload[]
-  /** Requests from now on never begin; resolves when none is under way. */
+  /** Refuses new requests; resolves when no reload is running. */
   close(): Promise<void>
 }
 
-/** Reloads that are remembered. */
+/** Number of remembered reloads. */
 const REMEMBERED = 20
 
-/** @param made absent when it failed as a whole */
+/** @param made absent if it failed as a whole */
 export type OnReload = (triggers: readonly string[], outcome: ReloadOutcome, made?: PastReload) => void
 
 interface Waiting {
@@ -52,9 +52,9 @@ interface Waiting {
 }
 
 /**
- * Folds requests into reloads that never overlap, and logs each of them.
+ * Combines requests into reloads that never overlap, and logs each.
  * @param reload reads these configurations again, or all
- * @param onReload is called after each reload
+ * @param onReload called after each reload
  */
 export function createReloads(
   reload: (names?: ReadonlySet<string>) => Promise<Reload>,

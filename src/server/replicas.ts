@@ -39,7 +39,7 @@ import { pathOf } from '../text/index.ts'
 import { mirrored } from '../upstream/index.ts'
 import type { HttpExchange } from './exchange.ts'
 
-/** Recognizes requests of other replicas, and gives their responses the proof that they ask for. */
+/** Recognizes requests of other replicas, and adds the requested proof to their responses. */
 export function replicaStep(cluster: Cluster): Step {
   return {
     name: 'replica',
@@ -60,24 +60,24 @@ export function replicaStep(cluster: Cluster): Step {
   }
 }
 
-/** Headers that describe the client's own message: a request to another replica does not copy them. */
+/** Headers about the client's own message, which are not forwarded. */
 const OF_A_MESSAGE = ['connection', 'content-encoding', 'mcp-session-id', 'mcp-name', 'last-event-id']
 const META = { [PROTOCOL_VERSION]: STATELESS_REVISIONS[0], [CLIENT_CAPABILITIES]: {} }
 
-/** Milliseconds until another secret is spoken of again. */
+/** Milliseconds between log lines about a foreign secret. */
 const FOREIGN = 600_000
 const FOREIGN_HINT =
   'Give all replicas the same `cluster.secret`; while it is being changed, list the other one as `acceptedSecret`. ' +
   'After a change, clients still send the ids of earlier sessions, which end this way'
 
-/** Reports session ids that were made with a secret that this replica does not have. */
+/** Reports session ids created with a secret that this replica does not have. */
 export function foreignSecrets(log: Logger, metrics: Pick<Metrics, 'foreignSecret'>): (mark: string) => void {
   const say = seldom(FOREIGN, ({ mark }: { mark: string }, left) =>
     log.warn({ mark, ...left, hint: FOREIGN_HINT }, 'a session id was made with another cluster secret'),
   )
   return (mark) => {
     metrics.foreignSecret()
-    // Whoever sends forged ids shall not fill the log.
+    // Forged ids must not fill the log.
     say('', { mark })
   }
 }
@@ -89,7 +89,7 @@ export interface ReplicaParts {
   onForward: OnForward
 }
 
-/** Is called with the outcome of every request that was forwarded. */
+/** Called with the outcome of every forwarded request. */
 export type OnForward = (prefix: string, outcome: 'ok' | 'gone' | 'failed') => void
 
 /** The other replicas for one request. */
@@ -101,7 +101,7 @@ export function replicasOf(exchange: HttpExchange, parts: ReplicaParts): Replica
   const lineOf = (owner: string) => lineFor(exchange, owner)
   const reach = cluster.reach(exchange.forwarded ? (exchange.outer ? 'worker' : 'replica') : undefined)
 
-  /** Whether a request that came from a replica may lead to another one. */
+  /** Whether a request from a replica may be forwarded to another one. */
   function mayReach(owner: string): boolean {
     if (!reach.nobody && reach.isWithin(owner)) return true
     log.warn(lineOf(owner), 'request forwarded to the wrong replica; check its `advertise` address')
@@ -120,7 +120,7 @@ export function replicasOf(exchange: HttpExchange, parts: ReplicaParts): Replica
       unwatch()
       hub.drop(stream)
     }
-    // The worker that has the calls counts them: they may go on after the answer.
+    // The worker that runs the calls counts them, as they may outlast the answer.
     if (cluster.isWorker?.(owner)) exchange.stay.uncount()
     const failure = (message: string) => ({ code: INTERNAL_ERROR, message })
     const outcome = await cluster.forward(owner, {
@@ -167,14 +167,14 @@ function withoutMessage(headers: HttpExchange['headers']): Record<string, string
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_MESSAGE.includes(name)))
 }
 
-/** The query of a path, without the session that it may name. */
+/** The query of a path without the session id. */
 function queryOf(target: string): string {
   const pairs = target.slice(pathOf(target).length + 1).split('&')
   const kept = pairs.filter((pair) => !pair.startsWith('sessionId=')).join('&')
   return kept && `?${kept}`
 }
 
-/** The result in the last message of an answer, which is JSON or a stream of events. */
+/** The result in the last message of a JSON or event stream answer. */
 function resultIn(text: string): JsonObject | Fault | undefined {
   const last = text.startsWith('{') ? text : text.split('\n').findLast((line) => line.startsWith('data: {'))
   try {
@@ -186,12 +186,12 @@ function resultIn(text: string): JsonObject | Fault | undefined {
   }
 }
 
-/** What lines of the log say of a request to another replica. */
+/** Log fields of a request to another replica. */
 function lineFor({ route, requestId }: HttpExchange, owner: string) {
   return { owner, prefix: route.prefix, requestId }
 }
 
-/** Logs and counts what came of a request to another replica. @returns undefined: it is gone */
+/** Logs and counts the outcome of a request to another replica. @returns undefined: it is unreachable */
 function note(
   outcome: ForwardOutcome,
   line: ReturnType<typeof lineFor>,
@@ -216,7 +216,7 @@ function note(
   return outcome
 }
 
-/** Sends another replica a request of its own for the caller of this one. */
+/** Sends another replica a request on behalf of this one's caller. */
 async function ask(
   exchange: HttpExchange,
   parts: ReplicaParts,
@@ -232,7 +232,7 @@ async function ask(
       ...mirrored(method, params, []),
       'x-request-id': exchange.requestId,
     },
-    // The call is already counted in the worker that serves the client.
+    // The worker that serves the client has counted the call.
     outer: outerText(exchange.outer ?? exchange.socket, true),
     body: stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
     signal,
@@ -246,13 +246,13 @@ async function ask(
   const body = Buffer.isBuffer(noted.body) ? [noted.body] : (noted.body ?? [])
   const { hold } = exchange.stay
   const bytes = await readWhole(body, (more) => hold.add(more)).catch(() => unread)
-  // A replica that has no such route has no result of it.
+  // A replica without the route has no result either.
   if (noted.status === 404) return undefined
   if (!bytes) return new Fault('busy', limitReached('maxBuffered'))
   return bytes instanceof Fault || noted.status !== 200 ? unread : resultIn(bytes.toString())
 }
 
-/** What the replica that has passed a request on to this one asks of the answer, which comes from another one. */
+/** Proof headers that the forwarding replica requested; the answer itself comes from another one. */
 function ownProof({ replyHeaders }: HttpExchange): Record<string, string> {
   const asked: Record<string, string> = {}
   for (const name of [PROOF_HEADER, MEMBERS_HEADER]) {
@@ -262,7 +262,7 @@ function ownProof({ replyHeaders }: HttpExchange): Record<string, string> {
   return asked
 }
 
-/** Has the other replicas take the same request. @param but the address of one that has it */
+/** Sends the request to all other replicas. @param but address of one that already has it */
 async function tell(
   cluster: Cluster,
   reach: Reach,
@@ -289,7 +289,7 @@ async function tell(
   await within(TELLING, Promise.all(told))
 }
 
-/** Milliseconds that a client waits for replicas that are told something. */
+/** Milliseconds that a client waits for replicas to be notified. */
 const TELLING = 5_000
 const BROKEN = 'The replica that holds this session closed the connection; the call was not repeated'
 const SILENT =

@@ -14,25 +14,25 @@ import { replicaStep } from './replicas.ts'
 
 export interface StepParts {
   guard: HostGuard
-  /** Of calls under way; absent: they are not counted. */
+  /** Counts running calls; absent: not counted. */
   calls?: Quota
-  /** Refuses requests while there are too many; absent: it never does. */
+  /** Refuses requests during overload; absent: never. */
   overload?: Overload
-  /** Absent where the gateway is one process. */
+  /** Absent: a single process. */
   cluster?: Cluster
-  /** Clients have certificates. */
+  /** Whether clients have certificates. */
   clientCertificates?: boolean
-  /** Is told of every request whose credentials were refused. */
+  /** Called for every request with refused credentials. */
   onRefusedCredentials?: OnRefusedCredentials
-  /** Absent: any number of wrong credentials may come. */
+  /** Absent: wrong credentials are unlimited. */
   logins?: Logins
-  /** Refuses requests that could not be written down; absent: none has to be. */
+  /** Refuses requests that could not be logged; absent: not required. */
   audit?: Step | undefined
-  /** Is told of every request beyond a rate. */
+  /** Called for every request beyond a rate. */
   onRateRefused?: (refusal: RateRefusal) => void
 }
 
-/** What a request to a route passes, in this order. A new step is a file in `access/` and a line here. */
+/** The steps of a route, in order. A new step is a file in `access/` and a line here. */
 export function routeSteps(parts: StepParts): readonly Step[] {
   const { guard, calls, overload, cluster, clientCertificates, logins, audit } = parts
   const { onRefusedCredentials, onRateRefused } = parts
@@ -46,9 +46,9 @@ export function routeSteps(parts: StepParts): readonly Step[] {
     ...(cluster ? [replicaStep(cluster)] : []),
     ...(clientCertificates ? [clientCertificateStep] : []),
     authenticationStep(onRefusedCredentials, logins),
-    // After authentication, as callers share what there is.
+    // After authentication, as limits apply to each caller.
     limitsStep(calls),
-    // After the limits, which know whose share a request is.
+    // After the limits, which determine the quota key.
     rateStep(onRateRefused),
     listingStep,
   ]

@@ -8,42 +8,42 @@ import type { Elsewhere } from './app.ts'
 import type { HandOn } from './live.ts'
 import type { ServingStatus } from './status.ts'
 
-/** What a worker has together with the other workers of its gateway, in place of its own. */
+/** State that a worker shares with the other workers of its gateway. */
 export interface Shared {
-  /** Its part among the workers. @param onForeign is called with the mark of a secret that nobody here has */
+  /** Its view of the workers. @param onForeign called with the mark of an unknown secret */
   cluster(onForeign: (mark: string) => void): Cluster
-  /** What handles are sealed with. */
+  /** Secrets that seal handles. */
   sealSecrets: readonly string[]
   rates: SharedBuckets
   logins: Logins
   calls(limits: QuotaLimits): Quota
-  /** @param makeRoom ends a session of a share that nobody has used for a while */
+  /** @param makeRoom ends an idle session of a quota key */
   sessions(limits: QuotaLimits, makeRoom: (prefix: string, sharer: string) => void): Quota
   otherWorkers: OtherWorkers
-  /** Answers what the process has that started the workers: the gateway's own pages and the plant store. */
+  /** Answers what the parent serves: the admin routes and the plant store. */
   elsewhere: Elsewhere
 }
 
-/** Why a new table is not served: a worker cannot, so that all of them keep what they serve. */
+/** A worker cannot serve the new table, so all of them keep the current one. */
 export class TableRefused extends Error {}
 
-/** The workers of a gateway, as the process sees them that started them. */
+/** The workers of a gateway, as seen by their parent. */
 export interface Workers {
   handOn: HandOn
-  /** Whether one of them takes connections. */
+  /** Whether one of them accepts connections. */
   isServing(): boolean
-  /** What each of them has counted, and those that have ended. */
+  /** Counts of each worker, including those that have ended. */
   counted(): Promise<readonly Counted[]>
-  /** What each of them serves at the moment. */
+  /** What each worker serves now. */
   statuses(): Promise<readonly WorkerStatus[]>
 }
 
 export interface WorkerStatus extends ServingStatus {
-  /** From 1 on; one that takes the place of another has its number. */
+  /** From 1 on; a replacement keeps the number. */
   worker: number
   pid: number
   /** ISO 8601, UTC. */
   startedAt: string
-  /** Of clients. */
+  /** Number of client connections. */
   connections: number
 }

@@ -16,7 +16,7 @@ type Html = ReturnType<typeof html>
 
 const styleHash = createHash('sha256').update(STYLE).digest('base64')
 
-/** The page needs nothing but its own style, and no other page may hold it. */
+/** The page needs only its own style, and must not be framed. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=UTF-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -25,10 +25,10 @@ export const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** Prefixes with snippets for clients: each takes some thousand bytes. */
+/** Maximum prefixes with snippets for clients, each of which takes some kilobytes. */
 const MAX_SNIPPETS = 100
 
-/** What is live, for people: the same as the JSON of `/_status`. */
+/** The status as a page: the same data as the JSON of `/_status`. */
 export function* statusPage(status: Status): Steps<Html> {
   const { version, generation, swappedAt, startedAt, sessions } = status
   const configurations = yield* mapped(status.configurations, configurationRow)
@@ -61,7 +61,7 @@ function tableOf(heads: readonly string[], rows: readonly Html[]): Html {
 ${rows}</tbody></table>`
 }
 
-/** Narrow screens show the name of its column before each cell. */
+/** On narrow screens each cell shows the name of its column. */
 function rowOf(heads: readonly string[], cells: readonly (Html | string | number)[]): Html {
   return html`<tr>${cells.map((cell, i) => html`<td data-of="${heads[i]}">${cell}</td>`)}</tr>`
 }
@@ -72,7 +72,7 @@ function configurationRow({ name, tenant, version, since, place, refused }: Conf
   return rowOf(CONFIGURATIONS, cells)
 }
 
-/** @param name of the entry in files of clients; undefined: none is shown */
+/** @param name of the entry in files of clients; undefined: not shown */
 function prefixRow(one: PrefixStatus, name: string | undefined): Html {
   const connect = name === undefined ? html`<code>plantgw connect</code>` : connectCell(one, name)
   const configuration = qualifiedName({ name: one.configuration, tenant: one.tenant })

@@ -9,35 +9,35 @@ import type { LiveTable } from './live.ts'
 import type { PastReload } from './reloads.ts'
 import type { WorkerStatus } from './shared-parts.ts'
 
-/** What is live, as `GET /_status` answers it. Times are ISO 8601 in UTC, ages whole seconds. */
+/** The state of the gateway, as answered by `GET /_status`. Times are ISO 8601 in UTC, ages whole seconds. */
 export interface Status {
   version: string
-  /** Of the process; only for an overseer of all tenants. */
+  /** Process id; only for administrators of all tenants. */
   pid?: number
   startedAt: string
   generation: number
-  /** When the table of this generation was swapped in. */
+  /** When this generation's table was swapped in. */
   swappedAt: string
   configurations: ConfigurationStatus[]
   prefixes: PrefixStatus[]
-  /** Of clients. */
+  /** Client sessions. */
   sessions: number
-  /** Open streams of all clients; only for an overseer of all tenants. */
+  /** Open streams of all clients; only for administrators of all tenants. */
   streams?: number
-  /** With several workers; only for an overseer of all tenants. */
+  /** With several workers; only for administrators of all tenants. */
   workers?: Pick<WorkerStatus, 'worker' | 'pid' | 'startedAt' | 'connections' | 'sessions'>[]
-  /** The newest first. */
+  /** Newest first. */
   reloads: ReloadStatus[]
 }
 
-/** What a process serves at the moment. */
+/** What a process serves now. */
 export interface ServingStatus {
-  /** Of clients. */
+  /** Client sessions. */
   sessions: number
   /** By prefix. */
   sessionsOf: ReadonlyMap<string, number>
   streams: number
-  /** Of proxied servers, by prefix. */
+  /** Proxied servers, by prefix. */
   upstreams: ReadonlyMap<string, ProxyStatus>
 }
 
@@ -51,23 +51,23 @@ export function servingStatus({ table }: LiveTable, hub: Hub): ServingStatus {
 export interface ConfigurationStatus {
   name: string
   tenant: string
-  /** Of its store; in folders and files a hash of the text. */
+  /** Version in its store; for folders and files a hash of the text. */
   version: string
   /** The first 12 digits of the SHA-256 of its text. */
   hash: string
-  /** When this version went live here. */
+  /** When this version was first served here. */
   since: string
   ageSeconds: number
-  /** Where it is: a path, or the store and the name. */
+  /** A path, or the store and the name. */
   place: string
-  /** The newest version has errors; this is the last good one. */
+  /** Whether the newest version has errors, and the last good one is served. */
   refused: boolean
 }
 
 export interface PrefixStatus {
   prefix: string
   ssePrefix?: string
-  /** Of streamable HTTP, where clients reach it. */
+  /** Streamable HTTP URL for clients. */
   url: string
   configuration: string
   tenant: string
@@ -75,7 +75,7 @@ export interface PrefixStatus {
   sessions: number
   /** Names of HTTP tools. */
   tools?: readonly string[]
-  /** Of proxied servers. */
+  /** State of proxied servers. */
   upstream?: ProxyStatus
 }
 
@@ -92,11 +92,11 @@ export interface StatusParts {
   startedAt: string
   /** Absent: this process serves. */
   workers?: readonly WorkerStatus[] | undefined
-  /** They decide where clients reach the gateway. */
+  /** Settings that determine the URLs for clients. */
   settings: Pick<Settings, 'publicUrl' | 'host' | 'port' | 'tls'>
 }
 
-/** What an overseer may see of what is live: thousands of prefixes take longer than a call should wait. */
+/** The status for an administrator, in steps, as thousands of prefixes take long. */
 export function* statusSteps(
   { live, hub, history, version, startedAt, workers, settings }: StatusParts,
   { tenant }: Overseer,
@@ -135,7 +135,7 @@ function sessionsAt(prefix: string, serving: readonly ServingStatus[]): number {
 
 const STATES = ['idle', 'starting', 'connected', 'failing'] as const
 
-/** Of one prefix in several processes: the state that most has to be known. */
+/** The worst state of one prefix in several processes. */
 function joined([first, ...others]: readonly ProxyStatus[]): ProxyStatus | undefined {
   if (!first || !others.length) return first
   const all = [first, ...others]
@@ -182,7 +182,7 @@ function prefixStatus(route: Route, base: string, serving: readonly ServingStatu
   }
 }
 
-/** @param only what an overseer of one tenant may read of */
+/** @param only configurations that a tenant's administrator may see */
 function reloadStatus(past: PastReload, only: readonly Prepared[] | undefined): ReloadStatus {
   const { at, ms, triggers, generation, added, changed, removed, refused, findings } = past
   const ids = only && new Set(only.map(({ id }) => id))
@@ -201,13 +201,13 @@ function reloadStatus(past: PastReload, only: readonly Prepared[] | undefined): 
   }
 }
 
-/** A finding without the places of others that it is related to. */
+/** A finding without related locations. */
 export function shownFinding({ code, severity, file, range, message, hint }: PastReload['findings'][number]) {
   const place = range && { line: range.start.line, column: range.start.column }
   return { code, severity, file, ...place, message, ...(hint !== undefined && { hint }) }
 }
 
-/** Texts of thousands of configurations take long, and do not change. */
+/** Hashes are cached, as thousands of texts take long and do not change. */
 const hashes = new WeakMap<object, string>()
 
 function hashOf(prepared: { text: string }): string {

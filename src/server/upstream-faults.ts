@@ -7,8 +7,8 @@ import { sparing } from '../telemetry/sparing.ts'
 type Line = UpstreamLabels & Omit<BreakerChange, 'key'> & { origin: string }
 
 /**
- * What makes retries and circuit breakers of servers, which are logged and counted. Callers may decide origins, so that
- * the lines are bounded.
+ * Creates retries and circuit breakers of servers, which are logged and counted. Callers may choose origins, so the
+ * lines are limited.
  */
 export function resilienceFactory(
   log: Logger,

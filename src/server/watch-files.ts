@@ -7,19 +7,19 @@ import { isSame, type Scan, scan } from './folder-scan.ts'
 import { folderWatchers } from './folder-watchers.ts'
 import type { RequestReload, Watch } from './reloads.ts'
 
-/** Milliseconds from an event to the first look: many come at once. */
+/** Milliseconds from an event to the first check, to combine several events. */
 const GATHER = 20
-/** Milliseconds in which files must not have changed, so that nobody is in the middle of writing them. */
+/** Milliseconds for which files must be unchanged, so that none is still being written. */
 const QUIET = 100
-/** The same where a file is missing or has errors: some editors remove and create it, or write it in pieces. */
+/** The same if a file is missing or has errors: some editors delete and recreate files, or write them in pieces. */
 const DOUBTFUL_QUIET = 1_000
-/** Milliseconds after which a change is applied although there is no quiet. */
+/** Milliseconds after which a change is applied even if files keep changing. */
 const PATIENCE = 5_000
-/** Milliseconds between looks without an event: some are lost, and network file systems send none. */
+/** Milliseconds between checks without an event, as events can be lost and network file systems send none. */
 const LOOK_INTERVAL = 2_000
-/** The looks take no more of the time than one part in so many. */
+/** Checks use at most this fraction of the time. */
 const LOOK_SHARE = 50
-/** With more changed files than these, they are not read to see whether they have errors: it would take long. */
+/** Beyond this number, changed files are not read to check them for errors, as that would take long. */
 const MOST_READ = 100
 
 export interface WatchFilesOptions {
@@ -29,9 +29,9 @@ export interface WatchFilesOptions {
 
 /**
  * Detects changes of files and folders: files written, replaced, added and removed, sub-folders, links with another
- * target. It compares what is on disk with what was there before; events of the file system only say when to look.
- * Changes count from when this resolves.
- * @param paths as `serve` takes them
+ * target. It compares the disk with its former state; file system events only trigger the comparison. Changes count
+ * from when this resolves.
+ * @param paths as given to `serve`
  */
 export async function watchFiles(paths: readonly string[], { env, log }: WatchFilesOptions): Promise<Watch> {
   const files = paths.filter((path) => path !== '-')
@@ -41,14 +41,14 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
   let dueAt = Number.POSITIVE_INFINITY
   let looking = false
   let closed = false
-  /** What the last reload had, or one that is under way will have. */
+  /** State of the last reload, or of the running one. */
   let known = await scan(files)
   let change: { now: Scan; since: number; first: number; quiet?: number } | undefined
 
   function lookIn(delay: number): void {
     if (closed || !request) return
     const at = performance.now() + delay
-    // In the middle of a look that is remembered, as it may have missed what is new.
+    // Remembered during a check, which may have missed the change.
     if (at >= dueAt) return
     dueAt = at
     if (looking) return
@@ -76,7 +76,7 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     lookIn(Math.max(0, Math.min(due, pause ?? idle)))
   }
 
-  /** Reloads when it is time to. @returns milliseconds until the next look; undefined: nothing is under way */
+  /** Reloads if it is time. @returns milliseconds until the next check; undefined: no change is pending */
   async function judge(now: Scan, at: number): Promise<number | undefined> {
     if (closed) return undefined
     if (isSame(now, known)) {
@@ -94,7 +94,7 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     if (rest(change.quiet) > 0) return rest(change.quiet)
     known = now
     change = undefined
-    // What failed is in the log, and the next change may work.
+    // The failure is logged, and the next change may succeed.
     await request?.('watch').catch(() => {})
     return undefined
   }
@@ -112,7 +112,7 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
   }
 }
 
-/** Whether files are gone, cannot be read or have errors, which a moment later may be otherwise. */
+/** Whether files are missing, unreadable or faulty, which may be temporary. */
 async function isDoubtful(before: Scan, now: Scan, env: Env): Promise<boolean> {
   if ([...before.stamps.keys()].some((file) => !now.stamps.has(file))) return true
   const changed = [...now.stamps].filter(([file, stamp]) => before.stamps.get(file) !== stamp)

@@ -5,25 +5,25 @@ import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { RequestReload, Watch } from './reloads.ts'
 
-/** Milliseconds until a store that cannot be read is asked again, at most. */
+/** Maximum milliseconds between attempts to read an unavailable store. */
 const LONGEST_PAUSE = 60_000
 
 export interface WatchStoreOptions {
-  /** Milliseconds between two looks at the store's revision; 0: none, the store is only read. */
+  /** Milliseconds between checks of the store's revision; 0: never checked. */
   poll: number
   log: Logger
 }
 
-/** Also the source of the gateway: what changed since it was read counts. */
+/** Also the configuration source, so that changes since the last reading count. */
 export interface StoreWatch extends Watch {
   source: ConfigurationSource
-  /** Whether the store could be read when it was last tried. */
+  /** Whether the last attempt to read the store succeeded. */
   isUp(): boolean
 }
 
 /**
- * Detects changes of a store by its revision, at once if the store's server notifies of them. While the store is
- * unavailable the configurations that were read stay in service; that is logged once, and once when it is back.
+ * Detects changes of a store by its revision, at once if the store's server notifies. While the store is unavailable,
+ * the configurations stay in service; outage and recovery are logged once each.
  */
 export function watchStore(store: ConfigurationStore, options: WatchStoreOptions): StoreWatch {
   return new PollingWatch(store, options)
@@ -35,10 +35,10 @@ class PollingWatch implements StoreWatch {
   private closed = false
   private lost = false
   private up = true
-  /** The revision that was read. */
+  /** The revision last read. */
   private read: string | undefined
   private looking = false
-  /** Why to look once more after the look that is under way. */
+  /** Trigger that requires another check after the current one. */
   private again: string | undefined
   private timer: NodeJS.Timeout | undefined
   private failures = 0
@@ -53,7 +53,7 @@ class PollingWatch implements StoreWatch {
       this.up = false
       const snapshot = await store.readAll()
       this.up = true
-      // Later ones may be for reloads of one configuration, which leave out the others.
+      // Later readings may be reloads of one configuration, which omit others.
       if (!this.reload) this.read = snapshot.revision
       return snapshot
     }
@@ -96,7 +96,7 @@ class PollingWatch implements StoreWatch {
     this.timer = setTimeout(() => this.begin(next), wait)
   }
 
-  /** @returns milliseconds until the next attempt, however long `poll` is; undefined when nothing failed */
+  /** @returns milliseconds until the next attempt, whatever `poll` is; undefined: success */
   private async ask(trigger: string): Promise<number | undefined> {
     let revision: string
     try {
