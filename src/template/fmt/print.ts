@@ -149,10 +149,11 @@ class Printer {
         flags.plus = false
       }
       const value = args[this.argument++]
+      // To quote a text or to write JSON takes time for each character.
+      if (typeof value === 'string' && !'sv'.includes(verb)) options.charge(value.length >> 3)
       const text = formatArgument(value, verb, flags, options.go)
+      if (typeof value !== 'string') options.charge(text.length >> 3)
       this.out += text
-      // What is quoted or written as JSON takes time for each character.
-      if (typeof value !== 'string' || !'sv'.includes(verb)) options.charge(text.length >> 3)
     }
   }
 

@@ -1,17 +1,21 @@
 /** Changes of case, as Go's strings, goutils and xstrings make them: a letter always becomes one letter. */
+import type { Host } from './define.ts'
 
-export function upperCase(text: string): string {
+export function upperCase(text: string, host: Host): string {
   const all = text.toUpperCase()
-  // No letter became two, so that each became what it would by itself.
-  return all.length === text.length ? all : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, upper)
+  // An equal length means that no letter became two.
+  return all.length === text.length ? all : byLetter(text, upper, host)
 }
 
-export function lowerCase(text: string): string {
+export function lowerCase(text: string, host?: Host): string {
   const all = text.toLowerCase()
-  // The same, but for Σ, which becomes another letter at the end of a word.
-  return all.length === text.length && !text.includes('Σ')
-    ? all
-    : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, lower)
+  // JavaScript writes Σ at the end of a word as another letter than Go does.
+  return all.length === text.length && !text.includes('Σ') ? all : byLetter(text, lower, host)
+}
+
+function byLetter(text: string, change: (letter: string) => string, host?: Host): string {
+  host?.charge(text.length >> 4)
+  return text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, change)
 }
 
 /** A letter without a single capital, such as ß, stays. */

@@ -8,8 +8,8 @@ import { checkLength, define, type FunctionEntry, type Host } from './define.ts'
 
 export const strings: readonly FunctionEntry[] = [
   define('trim text', 'Without white space at both ends', ([text]) => text.trim()),
-  define('upper text', 'In upper case', ([text]) => upperCase(text)),
-  define('lower text', 'In lower case', ([text]) => lowerCase(text)),
+  define('upper text', 'In upper case', ([text], host) => upperCase(text, host)),
+  define('lower text', 'In lower case', ([text], host) => lowerCase(text, host)),
   define('title text', 'Each word capitalized', ([text]) => titleCase(text)),
   define('untitle text', 'Each word with a small first letter', ([text]) => untitle(text)),
   define('swapcase text', 'Upper case for lower case and vice versa', ([text]) => swapCase(text)),
@@ -113,7 +113,7 @@ function initials(text: string): string {
 
 function quoted(value: unknown, host: Host): string {
   const text = toText(value, host)
-  if (typeof value !== 'string') host.charge(text.length >> 3)
+  host.charge(text.length >> (typeof value === 'string' ? 4 : 3))
   return quote(text, false)
 }
 
