@@ -35,7 +35,7 @@ const ALONE = ['budget', 'conformance', 'hostile', 'limits', 'soak']
 /** Folders whose files have a process each: they replace what a process has only once, such as timers. */
 const UNSHARED = [...ALONE, 'simulation']
 /** Files that share a process, since starting one and loading the sources takes longer than most tests. */
-const SHARING = 24
+const SHARING = 12
 /** The parts of the rest, of which CI runs one. */
 const SLICES = 12
 /** Variables that ask for more runs of a test than CI makes. */
@@ -58,8 +58,8 @@ if (files.some((file) => !UNIT.includes(roomOf(file))) && isStale()) build()
 const alone = files.filter((file) => ALONE.includes(roomOf(file)))
 const unshared = files.filter((file) => UNSHARED.includes(roomOf(file)) && !alone.includes(file))
 const shared = files.filter((file) => !UNSHARED.includes(roomOf(file)))
-// One more than the cores, as tests also wait for servers and time-outs.
-const atOnce = availableParallelism() + 1
+// Twice the cores, as tests also wait for servers and time-outs.
+const atOnce = availableParallelism() * 2
 const results = [await run([...unshared, ...dealt(shared)], atOnce), await run(alone, 1)]
 report(results.flatMap((result) => result.outcomes))
 const skipped = results.some((result) => result.outcomes.some((outcome) => outcome.skipped !== undefined))

@@ -185,11 +185,12 @@ export function contract(kind: string, open: (t: TestContext) => Promise<Opened>
     assert.deepEqual(await listed(store, ann), [])
   })
 
-  check('a thousand at once are all kept', async (opened) => {
-    await Promise.all(ids(1000).map((id) => opened.store.create(ann, { id, name: `${id}` })))
+  check('many at once are all kept', async (opened) => {
+    const many = ids(sample(1000))
+    await Promise.all(many.map((id) => opened.store.create(ann, { id, name: `${id}` })))
     const store = await opened.reopen()
     const names = (await listed(store, ann)).map(({ name }) => Number(name)).sort((a, b) => a - b)
-    assert.deepEqual(names, ids(1000).map(Number))
+    assert.deepEqual(names, many.map(Number))
   })
 
   check('closing ends what is under way and refuses what comes later', async ({ store }) => {

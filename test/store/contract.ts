@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { StorageSettings } from '../../src/config/index.ts'
 import { type Change, type ConfigurationStore, openStore, StoreError } from '../../src/store/index.ts'
+import { sample } from '../support/rest.ts'
 
 export interface Kind {
   type: StorageSettings['type']
@@ -280,10 +281,10 @@ export function contract({ type, make, skip = false }: Kind): void {
     assert.ok(reads > 0)
   })
 
-  check('a thousand configurations are written at once', async (store, other) => {
-    const changes = Array.from({ length: 1000 }, (_, i) => put(`n${i}`, 'x'.repeat(2000)))
+  check('many configurations are written at once', async (store, other) => {
+    const changes = Array.from({ length: sample(1000) }, (_, i) => put(`n${i}`, 'x'.repeat(2000)))
     await applied(store, changes)
-    assert.equal((await other.list()).length, 1000)
+    assert.equal((await other.list()).length, changes.length)
   })
 
   check('what not every store could keep is refused by all', async (store) => {

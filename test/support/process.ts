@@ -15,8 +15,8 @@ export const BIN = join(ROOT, 'bin/plantgw.js')
 const DEADLINE = 90_000
 
 /** A folder of its own for one test, removed at its end. */
-export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'plantgw-test-'))
+export function temporaryFolder(t: Pick<TestContext, 'after'>, below = tmpdir()): string {
+  const folder = mkdtempSync(join(below, 'plantgw-test-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }

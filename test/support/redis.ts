@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Redis } from 'ioredis'
@@ -10,6 +10,9 @@ import { freePort, temporaryFolder } from './process.ts'
 export const noRedis: string | false = spawnSync('redis-server', ['--version']).error
   ? 'no redis-server on this machine'
   : false
+
+/** Nodes of a cluster wait for the disk when they write what they know, however slow it is. */
+const IN_MEMORY = '/dev/shm'
 
 export interface RedisServer {
   port: number
@@ -28,7 +31,7 @@ export async function redisServer(
   sentinel?: string,
 ): Promise<RedisServer> {
   const port = await freePort()
-  const folder = temporaryFolder(t)
+  const folder = temporaryFolder(t, existsSync(IN_MEMORY) ? IN_MEMORY : undefined)
   const file = join(folder, 'redis.conf')
   const lines = ['bind 127.0.0.1', `port ${port}`, `dir ${folder}`, 'daemonize no', sentinel ?? 'save ""']
   writeFileSync(file, `${lines.join('\n')}\n`)
