@@ -1,13 +1,13 @@
 import { type Settings, socketPath } from '../config/index.ts'
 import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
 
-/** Bytes of the answer at most. */
+/** Maximum bytes of the answer. */
 const MAX_SIZE = 64 * 1024 * 1024
 
 /**
- * What one of the running gateway's own pages says, as JSON.
- * @param base where the pages are, or `unix:PATH`
- * @throws Error that names the page and says why there is no answer
+ * Requests an admin route of the running gateway as JSON.
+ * @param base URL of the admin routes, or `unix:PATH`
+ * @throws Error with the URL and the reason
  */
 export async function askOwnPage<Answer extends { configurations: unknown }>(
   base: string,

@@ -7,16 +7,16 @@ import { isObject, type Json } from '../json/index.ts'
 import { openStore } from '../store/index.ts'
 import { settingsSource } from './settings.ts'
 
-/** Milliseconds for reading: who presses a key waits. */
+/** Milliseconds allowed for reading, as the user waits for completion. */
 const PATIENCE = 700
-/** Options whose next word is their value. */
+/** Options that take a value. */
 const VALUED = new Set(
   '-s --settings --env-file --tenant --header --token --url -m --message --response --pid --from --to'.split(
     ' ',
   ),
 )
 
-/** Prints what the scripts of `completion` offer for the next word: a word a line, and nothing where something is wrong. */
+/** Prints completions of the next word for the `completion` scripts: one word a line, nothing on errors. */
 export function completeCommand(): Command {
   return new Command('complete').argument('[words...]').action(async (words: string[]) => {
     const found = await wordsAfter(words).catch(() => [])
@@ -24,7 +24,7 @@ export function completeCommand(): Command {
   })
 }
 
-/** What each argument of a command is, the last for all that follow. */
+/** Kinds of each command's arguments; the last one repeats. */
 const ARGUMENTS: Readonly<Record<string, readonly Kind[]>> = {
   call: ['prefixes', 'tools'],
   tools: ['prefixes'],
@@ -43,17 +43,17 @@ const ARGUMENTS: Readonly<Record<string, readonly Kind[]>> = {
 
 type Kind = 'prefixes' | 'tools' | 'configurations' | 'none'
 
-/** Whether arguments of a command are known from configurations. */
+/** Whether arguments of a command are completed from configurations. */
 export function isCompleted(path: readonly string[]): boolean {
   return Object.hasOwn(ARGUMENTS, path.join(' '))
 }
 
-/** The same of the value of an option. */
+/** The same for the value of an option. */
 export function isCompletedOption(path: readonly string[], flag: string): boolean {
   return path.join(' ') === 'serve' && flag === '--prefix'
 }
 
-/** @param words after `plantgw` and before the one that is typed */
+/** @param words after `plantgw` and before the one being typed */
 async function wordsAfter(words: readonly string[]): Promise<string[]> {
   if (words.at(-1) === '--prefix') return sorted((await known(words)).flatMap(({ prefixes }) => prefixes))
   if (VALUED.has(words.at(-1) ?? '')) return []
@@ -73,11 +73,11 @@ function sorted(words: readonly string[]): string[] {
   return [...new Set(words)].sort()
 }
 
-/** What can be named of one configuration. */
+/** Names in one configuration. */
 interface Names {
   configurations: string[]
   prefixes: string[]
-  /** Prefixes and the servers behind them, as the router names them. */
+  /** Prefixes and the servers behind them, as named by the router. */
   routers: [prefix: string, servers: string[]][]
   /** Servers that show a tool; undefined: any of the configuration's. */
   tools: [servers: string[] | undefined, name: string][]
@@ -112,7 +112,7 @@ function namesOf(text: string): Names {
   return { configurations: name, prefixes: routers.map(([prefix]) => prefix), routers, tools }
 }
 
-/** The configurations of the settings; a database is not asked, as it may take long. */
+/** The configurations of the settings; databases are skipped, as they may be slow. */
 async function known(words: readonly string[]): Promise<Names[]> {
   const at = words.findIndex((word) => word === '-s' || word === '--settings')
   const { settings } = readSettings(settingsSource(at < 0 ? undefined : words[at + 1]), process.env, {})
@@ -123,7 +123,7 @@ async function known(words: readonly string[]): Promise<Names[]> {
     try {
       names.push(namesOf(text))
     } catch {
-      // What cannot be read has no names.
+      // Unreadable files have no names.
     }
   }
   if (storage?.type === 'lowdb') {

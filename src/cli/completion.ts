@@ -8,7 +8,7 @@ const SHELLS: Record<string, (tree: readonly Completed[]) => string> = {
   fish: fishCompletion,
 }
 
-/** @param whole makes the program with all of its commands */
+/** @param whole creates the program with all commands */
 export function completionCommand(whole: () => Promise<Command>): Command {
   return new Command('completion')
     .description('Print a script that completes commands, options and their values in a shell.')
@@ -18,15 +18,15 @@ export function completionCommand(whole: () => Promise<Command>): Command {
     })
 }
 
-/** What a shell can complete at one place of the command line. */
+/** Completions at one position of the command line. */
 interface Completed {
-  /** Words after `plantgw`: none, a command, or a command and one of its own. */
+  /** Words after `plantgw`: none, a command, or a command and its subcommand. */
   path: readonly string[]
   commands: readonly Described[]
   options: readonly CompletedOption[]
-  /** What the arguments may be; empty: files. */
+  /** Possible arguments; empty: files. */
   words: readonly string[]
-  /** Whether they are known from configurations, when they are asked for. */
+  /** Whether they are read from configurations. */
   isAsked: boolean
 }
 
@@ -39,19 +39,19 @@ interface CompletedOption {
   /** Such as `-s` and `--settings`. */
   flags: readonly string[]
   description: string
-  /** Undefined: it takes no value. Empty: any, or a file. */
+  /** Undefined: takes no value. Empty: any value, or a file. */
   values: readonly string[] | undefined
-  /** Whether they are known from configurations. */
+  /** Whether they are read from configurations. */
   isAsked: boolean
 }
 
-/** Values of options and arguments by the name that the help gives them. */
+/** Values of options and arguments by their name in the help. */
 const NAMED: Record<string, () => string[]> = {
   code: () => Object.keys(CODES),
   checks: () => [...Object.keys(CHECKS), ...Object.keys(CODES)],
 }
 
-/** Every place of the command line, the top first. */
+/** Every position of the command line, the top first. */
 function completionTree(command: Command, path: readonly string[] = []): Completed[] {
   const help = command.createHelp()
   const commands = command.commands.map((one) => ({
@@ -88,19 +88,19 @@ function completed(
   }
 }
 
-/** The first sentence, in one line. */
+/** The first sentence on one line. */
 function lineOf(text: string): string {
   return text.replace(/\s+/g, ' ').replace(/\. .*$|\.$/, '')
 }
 
-/** Options that take a value, as a list for `case`. */
+/** Options with a value, as a list for `case`. */
 const valued = ({ options }: Completed) => options.filter(({ values }) => values !== undefined)
 const flagsOf = (options: readonly CompletedOption[]) => options.flatMap(({ flags }) => flags)
 
-/** Text inside single quotes of a POSIX shell. */
+/** A text in single quotes of a POSIX shell. */
 const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
-/** Which of the words so far name a command; those that are values of options are not looked at. */
+/** Finds the words that name a command, skipping values of options. */
 function bashCompletion(tree: readonly Completed[]): string {
   const places = tree.map((place) => {
     const { path, commands, options, words, isAsked } = place
@@ -154,7 +154,7 @@ complete -F _plantgw plantgw
 `
 }
 
-/** For \`_arguments\`: what it reads as its own is escaped. */
+/** Escapes a text for `_arguments`. */
 const zshText = (text: string) => text.replace(/[[\]:\\]/g, '\\$&')
 
 function zshCompletion(tree: readonly Completed[]): string {
@@ -209,7 +209,7 @@ compdef _plantgw plantgw
 `
 }
 
-/** Text inside single quotes of fish. */
+/** A text in single quotes of fish. */
 const fishQuote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`
 
 function fishCompletion(tree: readonly Completed[]): string {

@@ -8,15 +8,15 @@ import { connectionOf } from '../tools/connection.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import { VERSION } from './version.ts'
 
-/** Whose token is exchanged; the authorization server judges it. */
+/** Anonymous identity for token exchange, which the authorization server checks. */
 const SOMEBODY = { caller: '', subject: '', issuer: '', scopes: new Set<string>(), claims: {} }
 
 /**
- * Starts a proxied server, or connects to it, and asks what it declares.
+ * Starts or connects to a proxied server, and requests its declarations.
  * @param index of the server in `mcpServers`
  * @param text of its configuration
  * @param headers of a caller, for templates that read them
- * @returns why not, as a text, when it does not answer
+ * @returns the reason, as a text, if it does not answer
  */
 export async function declaredBy(
   { server, index, text }: { server: McpServer; index: number; text: string },

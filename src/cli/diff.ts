@@ -51,7 +51,7 @@ async function diff(flags: DiffFlags): Promise<number> {
   return configurations.length || refused.length || hasFault(answer) ? 1 : 0
 }
 
-/** Such as a store that cannot be read: what a reload would do is not known then. */
+/** A fault such as an unreadable store, so that the effect of a reload is unknown. */
 function hasFault({ findings }: Answer): boolean {
   return findings.some(({ severity }) => severity === 'error')
 }

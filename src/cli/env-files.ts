@@ -8,9 +8,9 @@ import type { Logger } from '../telemetry/log.ts'
 import { append } from './options.ts'
 import { readInTime } from './read-in-time.ts'
 
-/** Files whose variables are in this process's environment, the last one first. */
+/** Files whose variables are in this process's environment, last one first. */
 let files: readonly string[] = []
-/** The variables that come from them, by name. */
+/** Their variables by name. */
 let given = new Map<string, string>()
 
 /** Adds `--env-file` to all commands; the files are read before the command runs. */
@@ -29,7 +29,7 @@ export function withEnvFiles(program: Command): Command {
     })
 }
 
-/** `.env` beside the settings file, where there are both. */
+/** `.env` beside the settings file, if both exist. */
 function ownFile(named: string | undefined): string[] {
   const settings = named ?? (process.env.PLANTGW_SETTINGS || SETTINGS_FILE)
   const file = join(dirname(settings), '.env')
@@ -37,8 +37,8 @@ function ownFile(named: string | undefined): string[] {
 }
 
 /**
- * Puts the variables of the files into the process's environment; those that are set otherwise stay as they are.
- * @throws Error that names the file that cannot be read
+ * Adds the files' variables to the process's environment; existing variables take precedence.
+ * @throws Error for an unreadable file
  */
 function readEnvFiles(): void {
   const read = new Map<string, string | undefined>()
@@ -53,16 +53,16 @@ function readEnvFiles(): void {
   for (const [name, value] of given) if (process.env[name] === value) delete process.env[name]
   given = new Map()
   for (const [name, value] of read) {
-    // Node 20 reads `--env-file` itself wherever it stands (nodejs/node#54232): what it has set comes from the file.
+    // Node 20 handles `--env-file` itself at any position (nodejs/node#54232), so its variables come from the file.
     if (value === undefined || (Object.hasOwn(process.env, name) && process.env[name] !== value)) continue
     process.env[name] = value
     given.set(name, value)
   }
 }
 
-/** Texts of pipes, such as of `--env-file <(…)`: they can be read once. */
+/** Contents of pipes, such as `--env-file <(…)`, which can be read once. */
 const pipes = new Map<string, string>()
-/** Bytes of a file at most. */
+/** Maximum bytes of a file. */
 const MAX_SIZE = 1024 * 1024
 
 function textOf(file: string): string {
@@ -70,15 +70,15 @@ function textOf(file: string): string {
   if (known !== undefined) return known
   const stats = statSync(file)
   if (stats.size > MAX_SIZE) throw new Error('it is larger than 1 MiB')
-  // The decoder drops a byte order mark.
+  // The decoder removes a byte order mark.
   const text = new TextDecoder().decode(readInTime(file))
   if (!stats.isFile()) pipes.set(file, text)
   return text
 }
 
-/** The variables that configurations read: of the process, of the secrets of the settings, and the port. */
+/** The variables for configurations: of the process, of the settings' secrets, and the port. */
 export function environmentOf({ port, secrets }: Pick<Settings, 'port' | 'secrets'>): Env {
-  // Configurations that call the gateway itself find the port that flags and settings came to.
+  // For configurations that call the gateway itself.
   const found = secretVariables(secrets)
   const env = { ...found.variables, ...process.env, PLANTGW_PORT: String(port) }
   nameSecrets(env, found)
@@ -87,8 +87,8 @@ export function environmentOf({ port, secrets }: Pick<Settings, 'port' | 'secret
 }
 
 /**
- * Reads the environment of configurations again each time it is asked: the same object as long as nothing changed.
- * The variables of a file that can no longer be read stay as they were.
+ * Returns the current environment of configurations; the same object while nothing changes. Variables of a file that
+ * has become unreadable are kept.
  */
 export function currentEnvironment(settings: Pick<Settings, 'port' | 'secrets'>, log: Logger): () => Env {
   let last = environmentOf(settings)

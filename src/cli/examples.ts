@@ -1,4 +1,4 @@
-/** Examples at the end of `--help`, by the words of the command. */
+/** Examples at the end of `--help`, by command. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   init: ['plantgw init', 'plantgw init shop --name shop'],
   import: [

@@ -41,7 +41,7 @@ function init(folder: string, service: string): number {
   return 0
 }
 
-/** Where the schemas are, seen from the project: in the package that is installed in it or above it, or a copy. */
+/** The schemas' folder, relative to the project: in the installed package, or a copy. */
 function schemaFolder(root: string): { path: string; own: boolean } {
   const installed = installedFor(root)
   if (installed === undefined) return { path: 'schemas', own: true }

@@ -7,7 +7,7 @@ import { VERSION } from './version.ts'
 
 type Make = (exit: (code: number) => void) => Promise<Command>
 
-/** In the order of the help. Loading all of them takes longer than most of them run. */
+/** In the order of the help. Loaded on demand, as loading all takes longer than most commands run. */
 const COMMANDS: Record<string, Make> = {
   init: async (exit) => (await import('./init.ts')).initCommand(exit),
   import: async (exit) => (await import('./import/import.ts')).importCommand(exit),
@@ -32,7 +32,7 @@ const COMMANDS: Record<string, Make> = {
   completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
 }
 
-/** What only scripts, and `serve` itself, call. */
+/** Called only by scripts and by `serve` itself. */
 const HIDDEN: Record<string, Make> = {
   complete: async () => (await import('./complete.ts')).completeCommand(),
   worker: async () => (await import('./serve/worker-command.ts')).workerCommand(),
@@ -40,7 +40,7 @@ const HIDDEN: Record<string, Make> = {
 
 const VERSION_FLAGS: readonly string[] = ['-v', '-V', '--version', 'version']
 
-/** The one that is named, all of them where the help or a suggestion may tell of them. */
+/** The named command; all commands if help or a suggestion needs them. */
 function wanted([first = '']: readonly string[]): readonly Make[] {
   const named = [COMMANDS, HIDDEN].flatMap((all) =>
     Object.hasOwn(all, first) ? (all[first] as Make) : [],
@@ -49,13 +49,13 @@ function wanted([first = '']: readonly string[]): readonly Make[] {
 }
 
 /**
- * The command line. Exit codes: 0 sound, 1 findings, 2 wrong use or the command itself failed.
- * Every command is a thin shell around a call below and returns its exit code.
+ * The command line. Exit codes: 0 success, 1 findings, 2 wrong use or failure of the command. Every command is a thin
+ * layer over a call below and returns its exit code.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0
   outliveReaders()
-  // A signal may come while the modules that serve are loaded.
+  // A signal may arrive while modules are loaded.
   if (argv[0] === 'serve') catchHangUps()
   if (VERSION_FLAGS.includes(argv[0] ?? '')) {
     process.stdout.write(`${VERSION}\n`)
@@ -68,26 +68,26 @@ export async function main(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv as string[], { from: 'user' })
     return code
   } catch (error) {
-    // Help and version end by an error of commander's that is none.
+    // Help and version end with a commander error that is not an error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     process.stderr.write(`plantgw: ${printableLines((error as Error).message)}\n`)
     return 2
   }
 }
 
-/** Whoever reads the output may have read enough (`plantgw validate | head`): the exit code is the command's all the same. */
+/** The reader may close the pipe early (`plantgw validate | head`), which must not change the exit code. */
 function outliveReaders(): void {
   // One process may run several commands.
   for (const stream of [process.stdout, process.stderr])
     if (!stream.listeners('error').includes(unlessBroken)) stream.on('error', unlessBroken)
 }
 
-/** Any other error is thrown, as it is without a listener, unless `serve --stdio` listens too. */
+/** Any other error is thrown, as without a listener, unless `serve --stdio` listens too. */
 function unlessBroken(this: NodeJS.WritableStream, error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && this.listenerCount('error') === 1) throw error
 }
 
-/** The program, with the commands that these arguments want. */
+/** The program with the commands needed for these arguments. */
 async function programOf(argv: readonly string[], exit: (code: number) => void = () => {}): Promise<Command> {
   const program = new Command('plantgw')
     .description(
@@ -98,7 +98,7 @@ async function programOf(argv: readonly string[], exit: (code: number) => void =
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for the options)')
-  // A worker has the variables of the process that starts it, which may have read them from a pipe.
+  // A worker inherits the variables of its parent, which may have read them from a pipe.
   if (argv[0] !== 'worker') withEnvFiles(program)
   for (const make of wanted(argv)) program.addCommand(inherit(await make(exit)))
   return program
@@ -126,7 +126,7 @@ function choicesOf({ registeredArguments }: Command): string {
 }
 
 const help = new Help()
-/** That nothing is the default of what may be repeated goes without saying. */
+/** Omits the empty default of repeatable options. */
 function described(option: Option): string {
   return help.optionDescription(option).replace(/ \(default: (?:\[\]|\{\})\)$/, '')
 }

@@ -9,7 +9,7 @@ import { compileDefinition } from '../upstream/definition.ts'
 import { printFindings } from './output.ts'
 import { localEnvironment } from './settings.ts'
 
-/** Prints which secrets answers of each server of a configuration do not show, and why; never the values. */
+/** Prints which secrets are masked in answers of each server of a configuration, and why; never the values. */
 export async function explainMasks(path: string): Promise<number> {
   const env = localEnvironment()
   const { configurations, findings, sources } = await readConfigurations([path], env)

@@ -1,12 +1,12 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { nearest } from '../text/index.ts'
 
-/** How a command prints; the first format is the default. */
+/** Output format of a command; the first is the default. */
 export function formatOption(formats: readonly string[] = ['text', 'json']): Option {
   return new Option('--format <format>', 'output format').choices(formats).default(formats[0])
 }
 
-/** Collects what may be given several times. */
+/** Collects a repeatable option. */
 export function append(text: string, before: readonly string[]): string[] {
   return [...before, text]
 }
@@ -21,8 +21,8 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 }
 
 /**
- * Adds a `name:value` of the command line to the headers so far; names in lower case, repeated ones joined.
- * @throws Error when it has no colon
+ * Adds a `name:value` of the command line to the headers; names in lower case, repeated ones joined.
+ * @throws Error without a colon
  */
 export function addHeader(given: string, headers: Record<string, string>): Record<string, string> {
   const colon = given.indexOf(':')
@@ -34,9 +34,9 @@ export function addHeader(given: string, headers: Record<string, string>): Recor
 }
 
 /**
- * Says of a name that there is none: which one may be meant, else which there are.
- * @param what names it, such as `no tool x`
- * @param none what is said where there is not one
+ * The message for an unknown name, with a suggestion or the known names.
+ * @param what describes it, such as `no tool x`
+ * @param none text if there are no names
  */
 export function noSuch(what: string, name: string, names: readonly string[], none = ''): string {
   const close = nearest(name, names)
@@ -44,7 +44,7 @@ export function noSuch(what: string, name: string, names: readonly string[], non
   return hint ? `${what}: ${hint}` : what
 }
 
-/** Runs what Ctrl-C cancels. */
+/** Runs work that Ctrl-C cancels. */
 export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController()
   const interrupt = () => abort.abort()

@@ -3,7 +3,7 @@ import { printable } from '../findings/frame.ts'
 import { type Finding, formatText } from '../findings/index.ts'
 import { printableJson } from '../text/index.ts'
 
-/** Whether a stream wants colour: `NO_COLOR` and `FORCE_COLOR` first, else only a terminal. */
+/** Whether a stream should be coloured: by `NO_COLOR` and `FORCE_COLOR`, else only on a terminal. */
 export function wantsColor(stream: { isTTY?: boolean | undefined }, env = process.env): boolean {
   if (env.NO_COLOR) return false
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0'
@@ -17,7 +17,7 @@ export function printFindings(findings: readonly Finding[], sources: ReadonlyMap
   )
 }
 
-/** The texts without secrets, for code frames, which may end in a log. */
+/** The texts with secrets masked, for code frames, which may end up in a log. */
 export function withoutSecrets(
   findings: readonly Finding[],
   sources: ReadonlyMap<string, string>,
@@ -31,7 +31,7 @@ export function withoutSecrets(
   return shown
 }
 
-/** A value as indented JSON that steers no terminal, with a line feed. */
+/** A value as indented JSON without control characters, with a line feed. */
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`
 }
@@ -47,8 +47,8 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /**
- * A line for each row, with cells below each other; the last one is as long as it is.
- * @param widest of each column, where it has a limit; what is longer moves the rest of its row
+ * A line for each row, with aligned cells; the last cell keeps its length.
+ * @param widest maximum width of each column; longer cells shift the rest of their row
  */
 export function columns(rows: readonly (readonly string[])[], widest: readonly number[] = []): string[] {
   const last = (rows[0]?.length ?? 0) - 1

@@ -3,13 +3,13 @@ import { basename, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellWord } from '../text/index.ts'
 
-/** The folder of this package: at the same place seen from src/cli, dist/cli and dist/bin. */
+/** The folder of this package, at the same relative path from src/cli, dist/cli and dist/bin. */
 const OWN = fileURLToPath(new URL('../..', import.meta.url))
-/** What starts another process of this package, whichever script started this one. */
+/** The script that starts another process of this package. */
 export const OWN_BIN = join(OWN, 'bin/plantgw.js')
 const isInstalled = OWN.includes(`${sep}node_modules${sep}`)
 
-/** The package as it is installed in a project, or above it; undefined: it runs from somewhere else. */
+/** The package as installed in a project or above it; undefined: it runs from elsewhere. */
 export function installedFor(root: string): string | undefined {
   if (!isInstalled) return undefined
   for (let base = resolve(root); ; base = resolve(base, '..')) {
@@ -20,8 +20,8 @@ export function installedFor(root: string): string | undefined {
 }
 
 /**
- * How people run this command again: `npx plantgw` where it belongs to a project, or to one run of npx;
- * `node bin/plantgw.js` in a clone, unless `npm link` has put it on the path.
+ * How users run this command again: `npx plantgw` in a project or with npx; `node bin/plantgw.js` in a clone, unless
+ * linked by `npm link`.
  */
 export function ownCommand(root: string): string {
   if (installedFor(root) !== undefined || process.env.npm_command === 'exec') return 'npx plantgw'

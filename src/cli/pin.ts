@@ -39,7 +39,7 @@ export function pinCommand(exit: (code: number) => void): Command {
     .action(async (paths: string[], flags: PinFlags) => exit(await pin(paths, flags)))
 }
 
-/** A server that is compared, and where it is pinned. */
+/** A server to compare, and its lock file. */
 interface Target {
   server: McpServer
   index: number
@@ -50,7 +50,7 @@ interface Target {
 
 async function pin(paths: readonly string[], flags: PinFlags): Promise<number> {
   const { configurations, findings, sources } = await check(paths, { env: localEnvironment() })
-  // What is pinned now is what is not pinned yet.
+  // Pinning resolves the finding that servers are not pinned.
   const errors = findings.filter(
     ({ code, severity }) => severity === 'error' && code !== 'upstream-not-pinned',
   )
@@ -81,7 +81,7 @@ function targetsOf({ configuration, file, text }: ReadConfiguration): Target[] {
   )
 }
 
-/** Compares the servers of one lock file, and writes it unless it is only checked. @returns whether all is as it should be */
+/** Compares the servers of one lock file, and writes it unless only checking. @returns whether everything is pinned */
 async function pinAll(
   path: string,
   targets: readonly Target[],
@@ -127,7 +127,7 @@ async function pinAll(
 const NAMES_FOLDER =
   'what it declares names this working folder, and differs in another: pin it in the folder that the gateway is started in'
 
-/** The lock that is there; an empty one where it is damaged, as it is written anew. */
+/** The existing lock; empty if damaged, as it is rewritten. */
 function readable(path: string): PinLock {
   try {
     return readLock(path)
@@ -136,7 +136,7 @@ function readable(path: string): PinLock {
   }
 }
 
-/** What a server declares as the lock holds it, which is what is compared with it. */
+/** A server's declarations in the form of the lock. */
 async function pinned(target: Target, { header }: PinFlags, signal: AbortSignal): Promise<Declared | string> {
   const declared = await declaredBy(target, header, signal)
   if (typeof declared === 'string') return declared
@@ -157,7 +157,7 @@ function summary({ tools, prompts }: Declared, changes: number): string {
   return `${count(tools, 'tool')}, ${count(prompts, 'prompt')}${changes ? '' : ', as pinned'}`
 }
 
-/** A line for each thing that was added, removed or changed, with lines of what changed in it. */
+/** Lines for each item added, removed or changed, with the changes. */
 function changesOf(before: Declared | undefined, after: Declared): string[] {
   const { instructions, tools = {}, prompts = {} } = before ?? {}
   return [
@@ -182,10 +182,10 @@ function changesIn(what: string, before: Record<string, Json>, after: Record<str
   })
 }
 
-/** Characters of a value that are shown. */
+/** Maximum characters shown of a value. */
 const MAX_SHOWN = 300
 
-/** The innermost values in which two values differ, with their places. */
+/** The innermost differing values, with their paths. */
 function differences(before: Json | undefined, after: Json | undefined, path: readonly string[]): string[] {
   if (isObject(before) && isObject(after)) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)])
@@ -199,7 +199,7 @@ function differences(before: Json | undefined, after: Json | undefined, path: re
   return [...at, ...line('-', old), ...line('+', fresh)]
 }
 
-/** The same with the members of every object in order, so that two lock files differ only where servers do. */
+/** The value with sorted members, so that lock files differ only if servers do. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value

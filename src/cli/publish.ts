@@ -28,7 +28,7 @@ export function publishCommand(exit: (code: number) => void): Command {
     .action(async (prefix: string | undefined, flags: PublishFlags) => exit(await publish(prefix, flags)))
 }
 
-/** Exit codes: 0 sound, 1 the registry would refuse it. */
+/** Exit codes: 0 success, 1 the registry would refuse it. */
 async function publish(prefix: string | undefined, flags: PublishFlags): Promise<number> {
   const { settings } = loadSettings(flags.settings)
   if (!settings) return 1
@@ -47,7 +47,7 @@ async function publish(prefix: string | undefined, flags: PublishFlags): Promise
   return 0
 }
 
-/** @throws Error that says what to add where there is no card, and which there are where it is not clear */
+/** @throws Error if there is no card, or the choice is ambiguous */
 function cardOf(given: string | undefined, routes: readonly Route[]): JsonObject {
   const presented = new Map(
     routes.flatMap(({ prefix, card }) => (card ? [[prefix || '/', card] as const] : [])),
@@ -70,7 +70,7 @@ function cardOf(given: string | undefined, routes: readonly Route[]): JsonObject
 const EXAMPLE =
   'Add one to its router, such as: card: {name: com.example/shop, version: 1.0.0, description: Orders of the shop}'
 
-/** What a registry says of a server is what its card says, but for the protocol revisions. */
+/** A registry entry is the server card without protocol revisions. */
 function registryEntry({ remotes, ...card }: JsonObject): JsonObject {
   const kept = (Array.isArray(remotes) ? remotes : []).filter(isObject).map((remote) => {
     const { supportedProtocolVersions: _, ...rest } = remote
@@ -81,7 +81,7 @@ function registryEntry({ remotes, ...card }: JsonObject): JsonObject {
 
 const RANGE = /^[\^~<>=]|\|\||\s-\s|(?:^|\.)[xX*](?:\.|$)/
 
-/** What the registry refuses beyond what the schema of configurations does: sentences. */
+/** Faults for the registry beyond the configuration schema, as sentences. */
 function registryFaults({ version, title, websiteUrl, remotes }: JsonObject): string[] {
   const urls = (remotes as JsonObject[]).map(({ url }) => String(url))
   const [url = ''] = urls.filter((one) => !isPublic(one))

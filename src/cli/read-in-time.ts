@@ -2,13 +2,13 @@ import { closeSync, constants, openSync, readFileSync, readSync, statSync } from
 import { notPlain } from '../config/plain-file.ts'
 import { notText } from '../text/index.ts'
 
-/** Milliseconds for which a named pipe may have no writer. */
+/** Milliseconds that a named pipe may be without a writer. */
 const PATIENCE = 3000
 const PAUSE = 10
 
 /**
- * The bytes of a text: of a file, or of a pipe, through which programs pass secrets.
- * @throws Error for a pipe that nobody writes to, a socket or a device, and for what is no text
+ * The bytes of a text file, or of a pipe with secrets.
+ * @throws Error for a pipe without a writer, a socket or device, and for binary data
  */
 export function readInTime(path: string): Buffer {
   const bytes = bytesOf(path)
@@ -25,7 +25,7 @@ function bytesOf(path: string): Buffer {
   return readFileSync(path)
 }
 
-/** Opened without waiting: until there is a writer, a read finds the end; from then on, it fails while nothing is there. */
+/** Opened non-blocking: without a writer a read returns the end; with a writer, it fails while there is no data. */
 function readPipe(path: string): Buffer {
   const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -45,7 +45,7 @@ function readPipe(path: string): Buffer {
   }
 }
 
-/** Undefined: a writer has written nothing yet. */
+/** Undefined: the writer has written nothing yet. */
 function readNow(pipe: number, into: Buffer): number | undefined {
   try {
     return readSync(pipe, into)

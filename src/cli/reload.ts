@@ -19,7 +19,7 @@ export function reloadCommand(exit: (code: number) => void): Command {
     .action(async (name: string | undefined, flags: ReloadFlags) => exit(await reload(name, flags)))
 }
 
-/** Tells the gateways; 1 where one that answers refused something or tells of an error. */
+/** Notifies the gateways; 1 if one that answers reports a refusal or an error. */
 async function reload(name: string | undefined, flags: ReloadFlags): Promise<number> {
   const { settings, wrongUse } = loadSettings(flags.settings, flags)
   if (!settings) return wrongUse ? 2 : 1

@@ -86,12 +86,12 @@ function matchText({ word, matched, fields }: Match): string {
   return `${word === matched ? word : `${word} → ${matched}`} (${fields.join(', ')})`
 }
 
-/** Several queries may have a word in common. */
+/** Several queries may share a word. */
 function distinct(matches: readonly Match[]): Match[] {
   return [...new Map(matches.map((match) => [match.word, match])).values()]
 }
 
-/** The tools of files, or of a server; undefined when the files have errors, which are printed. */
+/** The tools of files or of a server; undefined if the files have errors, which are printed. */
 async function toolsOf(
   target: string,
   flags: SearchFlags,
@@ -138,7 +138,7 @@ function serverOf({ servers, name }: Configuration, tool: string): string {
   return servers.find(({ allowedTools }) => allowedTools?.includes(tool) ?? true)?.name ?? name
 }
 
-/** The tools of a proxied server as clients see them; a server that does not answer is reported and has none. */
+/** The tools of a proxied server as clients see them; empty if the server does not answer, which is reported. */
 async function ofServer(
   target: { server: McpServer; index: number; text: string },
   headers: Record<string, string>,

@@ -15,15 +15,15 @@ import { environmentOf } from './env-files.ts'
 import { printFindings } from './output.ts'
 import { readInTime } from './read-in-time.ts'
 
-/** `--settings`, with what the command takes from the file. */
+/** `--settings`. @param what the command reads from the file */
 export function settingsOption(what: string): Option {
   const flags = '-s, --settings <file>'
   return new Option(flags, `${what} (default: $PLANTGW_SETTINGS, else ${SETTINGS_FILE} in this folder)`)
 }
 
 /**
- * The settings file of `--settings`, else of `PLANTGW_SETTINGS`, else `plantgw.yaml` in this folder, if there is one.
- * @throws Error that says why it cannot be read
+ * The settings file of `--settings`, `PLANTGW_SETTINGS`, or `plantgw.yaml` in this folder, if any.
+ * @throws Error with the reason
  */
 export function settingsSource(file: string | undefined): Source | undefined {
   const named = file ?? (process.env.PLANTGW_SETTINGS || undefined)
@@ -33,9 +33,9 @@ export function settingsSource(file: string | undefined): Source | undefined {
 }
 
 /**
- * The settings of the file, the environment and the flags; what is wrong with them is printed.
- * @returns no settings where there are errors; `wrongUse` says that one is in a flag or a variable, not in the file
- * @throws Error that says why the file cannot be read
+ * The settings of file, environment and flags; findings are printed.
+ * @returns no settings if there are errors; `wrongUse`: an error is in a flag or variable instead of the file
+ * @throws Error with the reason, if the file is unreadable
  */
 export function loadSettings(
   file: string | undefined,
@@ -53,9 +53,9 @@ export function loadSettings(
 }
 
 /**
- * The variables that configurations read, with those of the settings of this folder. What is wrong with the settings is
- * told where they are used.
- * @throws Error that says why the file cannot be read
+ * The variables for configurations, including those of this folder's settings. Findings in the settings are reported by
+ * commands that use them.
+ * @throws Error with the reason, if the file is unreadable
  */
 export function localEnvironment(): Env {
   const source = settingsSource(undefined)
@@ -64,9 +64,9 @@ export function localEnvironment(): Env {
 }
 
 /**
- * A file that an option names, when it is given.
- * @param what it is, in the message
- * @throws Error that says why it cannot be read
+ * A file named by an option, if given.
+ * @param what description for the message
+ * @throws Error with the reason
  */
 export function namedSource(file: string | undefined, what: string): Source | undefined {
   if (file === undefined) return undefined
@@ -79,7 +79,7 @@ export function namedSource(file: string | undefined, what: string): Source | un
   }
 }
 
-/** Where a gateway with these settings has its own pages, seen from this machine: `http://127.0.0.1:5235`, `unix:/path`. */
+/** Local URL of the admin routes of a gateway with these settings: `http://127.0.0.1:5235`, `unix:/path`. */
 export function ownPagesOf({ admin, ...main }: Pick<Settings, 'host' | 'port' | 'tls' | 'admin'>): string {
   const own = admin?.listen
   if (!own) return originOf(main)

@@ -1,13 +1,13 @@
-/** The text of each file of a new project, by its path; `schemas` are the places of the JSON Schemas seen from it. */
+/** Parameters of a new project's files. */
 export interface Starter {
   service: string
-  /** Where `configuration.schema.json` is, seen from the folder of configurations. */
+  /** Path of `configuration.schema.json` from the configurations' folder. */
   configurationSchema: string
-  /** Where `settings.schema.json` is, seen from the settings. */
+  /** Path of `settings.schema.json` from the settings. */
   settingsSchema: string
 }
 
-/** A service that works at once: it calls the plant store that the settings switch on. */
+/** A service that works at once: it calls the plant store enabled in the settings. */
 export function starterConfiguration({ service, configurationSchema }: Starter): string {
   return `# yaml-language-server: $schema=${configurationSchema}
 #

@@ -2,9 +2,9 @@ import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs
 import { dirname } from 'node:path'
 
 /**
- * Writes files that are not there yet, all of them or none.
- * @param force replaces files that are there
- * @throws Error that names what is in the way
+ * Writes new files, all or none.
+ * @param force replaces existing files
+ * @throws Error with the existing paths
  */
 export function writeNew(files: ReadonlyMap<string, string>, force = false): void {
   const taken = [...files.keys()].filter((path) => isThere(path))
@@ -19,7 +19,7 @@ export function writeNew(files: ReadonlyMap<string, string>, force = false): voi
     for (const [path, text] of files) {
       const made = mkdirSync(dirname(path), { recursive: true })
       if (made !== undefined) done.push(made)
-      // What came to be there in between stays.
+      // Files created meanwhile are kept.
       writeFileSync(path, text, { flag: force ? 'w' : 'wx' })
       if (!taken.includes(path)) done.push(path)
     }
@@ -31,7 +31,7 @@ export function writeNew(files: ReadonlyMap<string, string>, force = false): voi
   }
 }
 
-/** A link that leads nowhere is there too. */
+/** A dangling link exists too. */
 function isThere(path: string): boolean {
   return existsSync(path) || lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

@@ -12,9 +12,9 @@ interface Given {
 }
 
 /**
- * The arguments of a call from `key=value`, by the tool's input schema: what may be a string is text as it stands,
- * all else is JSON. `key=@file` reads the value from a file, and `key:=value` is JSON whatever the schema says.
- * @throws Error that names the argument
+ * The arguments of a call from `key=value`, by the tool's input schema: strings are taken literally, everything else is
+ * JSON. `key=@file` reads the value from a file, and `key:=value` is always JSON.
+ * @throws Error with the argument's name
  */
 export function callArguments(inputSchema: unknown, given: readonly string[]): JsonObject {
   const schema = isObject(inputSchema) ? inputSchema : {}
@@ -30,16 +30,16 @@ export function callArguments(inputSchema: unknown, given: readonly string[]): J
 }
 
 /**
- * The same of a tool of a configuration; what is not declared is a string, so that the tool itself says what is wrong with
- * it. `key=@file` of a form is a file.
- * @throws Error that names the argument
+ * The same for a configuration's tool; undeclared arguments are strings, so that the tool itself reports them.
+ * `key=@file` of a form is a file.
+ * @throws Error with the argument's name
  */
 export function toolArguments({ args, inputSchema }: Tool, given: readonly string[]): JsonObject {
   const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {}
   return argumentsOf(given, (one) => {
     const { name, json, text } = one
     const arg = args.find((each) => each.name === name)
-    // Of the author's own schema where there is one.
+    // The author's own schema takes precedence.
     const schema = Object.hasOwn(properties, name) ? properties[name] : { type: arg ? arg.type : 'string' }
     if (arg?.position !== 'form-data' || json || !text.startsWith('@')) return readValue(one, schema)
     const path = text.slice(1)
@@ -57,14 +57,14 @@ function argumentsOf(given: readonly string[], read: (one: Given) => Json): Json
   return Object.fromEntries(args)
 }
 
-/** What a text stands for, by the schema of the argument. */
+/** The value of a text, by the schema of the argument. */
 function readValue({ name, json, text }: Given, schema: unknown): Json {
   const content = text.startsWith('@') ? readFile(name, text.slice(1)).toString('utf8') : text
   if (json) return readJson(name, content)
   const types = typesOf(schema)
   if (types.has('string')) return content
   if (types.size) return readJson(name, content, [...types].join(' or '))
-  // The schema does not say: what is JSON is meant as JSON.
+  // Without a type in the schema, valid JSON is read as JSON.
   try {
     return parse(content)
   } catch {
@@ -77,13 +77,13 @@ function readJson(name: string, text: string, type?: string): Json {
     return parse(text)
   } catch (error) {
     if (!type) throw new Error(`the argument ${name} must be JSON: ${(error as Error).message}`)
-    // A file or a long value is not repeated.
+    // A file or a long value is not shown.
     const got = text.length <= 100 && !text.includes('\n') ? `; got ${text}` : ''
     throw new Error(`the argument ${name} must be of type ${type}, written as JSON${got}`)
   }
 }
 
-/** The JSON types that a schema names, through its alternatives and enums too; none when it does not say. */
+/** The JSON types in a schema, including alternatives and enums; empty if unspecified. */
 function typesOf(schema: unknown): Set<string> {
   if (!isObject(schema)) return new Set()
   const { type } = schema

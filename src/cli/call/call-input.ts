@@ -7,7 +7,7 @@ type Read = (question: string) => Promise<string | undefined>
 
 /**
  * Answers an `elicitation/create` of a server on the terminal.
- * @param signal ends the input; a question that is open then is cancelled
+ * @param signal ends the input and cancels an open question
  * @returns an `ElicitResult`
  */
 export async function answerQuestion(question: JsonObject, signal: AbortSignal): Promise<JsonObject> {
@@ -25,9 +25,9 @@ export async function answerQuestion(question: JsonObject, signal: AbortSignal):
 
 function openTerminal(): { read: Read; close(): void } {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // Lines that were typed before they were asked for count too.
+  // Lines typed before the question count too.
   const lines = terminal[Symbol.asyncIterator]()
-  // The terminal is raw, so Ctrl-C is a key and no signal.
+  // The terminal is raw, so Ctrl-C is a key instead of a signal.
   terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   return {
     async read(question) {
@@ -40,7 +40,7 @@ function openTerminal(): { read: Read; close(): void } {
   }
 }
 
-/** URL mode: the person goes there, nothing of it comes back through here. */
+/** URL mode: the user visits the page, and its input does not pass through here. */
 async function visit({ url }: JsonObject, read: Read): Promise<JsonObject> {
   process.stderr.write(`Open ${printable(String(url))}\n`)
   const answer = await read('Enter when done, n to decline: ')
@@ -48,7 +48,7 @@ async function visit({ url }: JsonObject, read: Read): Promise<JsonObject> {
   return { action: /^n/i.test(answer.trim()) ? 'decline' : 'accept' }
 }
 
-/** Form mode: a question for each property of the schema; what does not fit is asked again. */
+/** Form mode: asks for each property of the schema; invalid input is asked for again. */
 async function fill({ requestedSchema }: JsonObject, read: Read): Promise<JsonObject> {
   const schema = isObject(requestedSchema) ? requestedSchema : {}
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
@@ -104,7 +104,7 @@ function wanted(field: JsonObject): string {
     .join(', ')
 }
 
-/** The values of an enumeration: `enum`, or titled ones as `oneOf` (a list: `anyOf`) of constants. */
+/** The values of an enumeration: `enum`, or titled constants in `oneOf` (of a list: `anyOf`). */
 function choicesOf(field: JsonObject): string[] | undefined {
   const at = field.type === 'array' && isObject(field.items) ? field.items : field
   if (Array.isArray(at.enum)) return at.enum.map(String)
@@ -112,7 +112,7 @@ function choicesOf(field: JsonObject): string[] | undefined {
   return titled?.flatMap((each) => (isObject(each) && typeof each.const === 'string' ? [each.const] : []))
 }
 
-/** What a text means for a field of a form; undefined when it does not fit. */
+/** The value of a text for a form field; undefined if invalid. */
 function fieldValue(text: string, field: JsonObject): Json | undefined {
   const choices = choicesOf(field)
   if (field.type === 'array') {

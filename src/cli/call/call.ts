@@ -20,7 +20,7 @@ export function callCommand(exit: (code: number) => void): Command {
     )
 }
 
-/** Questions of the server are answered on a terminal only. */
+/** Server questions are answered only on a terminal. */
 const interactive = () => process.stdin.isTTY === true && process.stderr.isTTY === true
 
 async function call(to: string, name: string, given: readonly string[], flags: TargetFlags): Promise<number> {
@@ -41,7 +41,7 @@ function showProgress(message: JsonObject): void {
   if (line) process.stderr.write(`${line}\n`)
 }
 
-/** A tool's result for people: its texts as they are, a line for what is no text. Ends with a line break. */
+/** A tool's result for people: its texts unchanged, and a line for other content. Ends with a line break. */
 function contentText(result: JsonObject): string {
   const content = Array.isArray(result.content) ? result.content : []
   const lines = content.flatMap((block) => (isObject(block) ? [blockText(block)] : []))
@@ -68,7 +68,7 @@ function sizeOf(base64: unknown): string {
   return `${Buffer.from(String(base64), 'base64').length} bytes`
 }
 
-/** A notification that comes before the answer, as a line; undefined for what says nothing to people. */
+/** A notification before the answer as a line; undefined if irrelevant to people. */
 function progressText({ method, params }: JsonObject): string | undefined {
   if (!isObject(params)) return undefined
   if (method === 'notifications/progress') {

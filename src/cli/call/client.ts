@@ -21,14 +21,14 @@ import type { Login } from '../login/login.ts'
 import { VERSION } from '../version.ts'
 import { fromSdk, mark, toSdk, unmark } from './exact.ts'
 
-/** A client of one MCP server, of whatever revision. It holds connections: close it. */
+/** A client of one MCP server of any revision. It holds connections, so close it. */
 export interface McpClient {
   /**
    * The result of a request.
-   * @throws Error with what the server, or the way to it, reports; or `cancelled`, once the signal is aborted
+   * @throws Error reported by the server or the connection; or `cancelled`, once the signal is aborted
    */
   request(method: string, params: JsonObject): Promise<JsonObject>
-  /** Calls a tool, whose log messages of level `info` and above are notifications. @throws Error as `request` */
+  /** Calls a tool; its log messages of level `info` and above arrive as notifications. @throws Error as `request` */
   callTool(name: string, args: JsonObject): Promise<JsonObject>
   close(): Promise<void>
 }
@@ -36,31 +36,31 @@ export interface McpClient {
 export interface ClientOptions {
   headers: Record<string, string>
   signal: AbortSignal
-  /** Takes every notification of the server. */
+  /** Called with every notification of the server. */
   onNotification(notification: JsonObject): void
-  /** Logs in where the server asks for that; absent: the headers have a credential. */
+  /** Logs in if the server requires it; absent: the headers contain credentials. */
   login?: Login
-  /** Answers a question of the server with an `ElicitResult`; absent: there is nobody to ask. */
+  /** Answers a question of the server with an `ElicitResult`; absent: questions cannot be asked. */
   answer: ((question: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined
 }
 
-/** Milliseconds that a call may take while somebody answers questions. */
+/** Milliseconds that a call may take while questions are answered. */
 const PATIENCE = 3_600_000
-/** Logins during one request: for a token, for more scopes, and once more for what has changed meanwhile. */
+/** Maximum logins during one request: for a token, for more scopes, and once more for changes meanwhile. */
 const MAX_LOGINS = 3
-/** Milliseconds for ending a session. */
+/** Milliseconds allowed for ending a session. */
 const END_TIMEOUT = 1_000
 
-/** Takes results as they are. */
+/** Accepts any result. */
 const ANY: StandardSchemaV1<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'plantgw', validate: (value) => ({ value }) },
 }
 
 /**
- * Connects the client of the MCP SDK, generation 2: generation 1 (`@modelcontextprotocol/sdk`) does not speak 2026-07-28. A
- * URL that ends in `/sse` speaks the older HTTP+SSE transport, any other streamable HTTP. Its HTTP goes through
- * `net/`, for the kinds of faults and limits of the gateway, and for numbers that a double does not hold.
- * @throws Error that says why the server cannot be used
+ * Connects the second generation of the MCP SDK's client, as the first (`@modelcontextprotocol/sdk`) does not speak
+ * 2026-07-28. A URL ending in `/sse` uses the older HTTP+SSE transport, any other streamable HTTP. HTTP goes through
+ * `net/`, for the gateway's kinds of faults and limits, and for exact numbers.
+ * @throws Error why the server cannot be used
  */
 export async function connect(url: URL, options: ClientOptions): Promise<McpClient> {
   const http = new HttpClient({ connectTimeout: DEFAULT_LIMITS.connectTimeout })
@@ -110,11 +110,11 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
     throw unanswered
   })
   const timeout = answer ? PATIENCE : DEFAULT_LIMITS.timeout
-  // The client notices progress for its time limit. It drops what comes in one piece with the result, so that is
-  // read from the transport.
+  // The client needs a progress handler for its timeout. It loses progress that arrives together with the result, so
+  // that is read from the transport.
   const limits = { signal, timeout, resetTimeoutOnProgress: true, onprogress() {} }
 
-  // The SDK waits for an answer to its probe whatever the signal says.
+  // The SDK ignores the signal while it waits for an answer to its probe.
   const cancelled = once(signal, 'abort')
 
   async function attempt<T>(work: () => Promise<T>, what?: string): Promise<T> {
@@ -183,7 +183,7 @@ function faultOf(error: unknown, { href }: URL, method = 'connect'): Error {
   return new Error(`${href}: ${(error as Error).message}`)
 }
 
-/** The endpoints that a gateway names where it serves nothing. */
+/** The endpoints that a gateway lists at an unknown path. */
 function servedIn(text: unknown): string[] | undefined {
   try {
     const { served } = JSON.parse(text as string)
@@ -194,7 +194,7 @@ function servedIn(text: unknown): string[] | undefined {
   }
 }
 
-/** The fault of the connection that the SDK's error was made of. */
+/** The connection fault that caused an SDK error. */
 function netFaultIn(error: unknown): NetFault | undefined {
   if (error instanceof NetFault) return error
   const { cause, data } = (error ?? {}) as { cause?: unknown; data?: { cause?: unknown } }
@@ -202,9 +202,9 @@ function netFaultIn(error: unknown): NetFault | undefined {
   return inner === undefined ? undefined : netFaultIn(inner)
 }
 
-/** `fetch` by the HTTP client of the gateway: without redirects, with numbers that a double does not hold. */
+/** `fetch` by the gateway's HTTP client: without redirects, with exact numbers. */
 export function httpFetch(http: HttpClient): FetchLike {
-  // A server says where to log in, and could name what only this machine reaches.
+  // A server chooses the login URL, which must not lead to internal addresses.
   const { named: guard } = guardsOfCommands()
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     const { origin, pathname, search } = new URL(url)
@@ -250,7 +250,7 @@ async function* markedEvents(pieces: Readable | Buffer[]): AsyncGenerator<Uint8A
   yield encoder.encode(rest)
 }
 
-/** @throws NetFault when the text is longer than a response may be */
+/** @throws NetFault if the text exceeds the response limit */
 function limited(piece: string, before: string): string {
   if (before.length + piece.length > DEFAULT_LIMITS.maxResponseSize)
     throw NetFault.of('too-large', 'the server')

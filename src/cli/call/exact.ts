@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { ExactNumber, isObject, type Json, parse, stringify } from '../../json/index.ts'
 
-/** Begins a string that stands for a number which a double does not hold. Nobody else can know it. */
+/** Prefix of a string that represents an exact number; unguessable. */
 const MARK = randomUUID()
 const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g')
-/** Shorter numbers are doubles. */
+/** Shorter numbers fit a double. */
 const LONG = /\d[\d.eE+-]{15}/
 
 /**
- * JSON text for a reader that makes doubles of numbers, as the SDK's transports do: those that a double does not hold
- * become strings, which `unmark` turns back. Text that is not JSON stays as it is.
+ * JSON text for a parser that reads doubles, like the SDK's transports: numbers that do not fit become strings, which
+ * `unmark` restores. Text other than JSON stays unchanged.
  */
 export function mark(text: string): string {
   if (!LONG.test(text)) return text
@@ -20,17 +20,17 @@ export function mark(text: string): string {
   }
 }
 
-/** JSON text with its numbers as they were. */
+/** JSON text with its original numbers. */
 export function unmark(text: string): string {
   return text.replaceAll(MARKED, '$1')
 }
 
-/** A value for the SDK, whose exact numbers become strings. */
+/** A value for the SDK, with exact numbers as strings. */
 export function toSdk<T extends Json>(value: T): T {
   return JSON.parse(mark(stringify(value)))
 }
 
-/** A value from the SDK, with its numbers as they were. */
+/** A value from the SDK, with its original numbers. */
 export function fromSdk(value: unknown): Json {
   return parse(unmark(JSON.stringify(value)))
 }

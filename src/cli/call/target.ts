@@ -15,7 +15,7 @@ export interface TargetFlags extends LoginFlags {
   json?: boolean
 }
 
-/** A command for the server at a URL, or at a prefix of the gateway. @param json says what `--json` prints */
+/** A command for the server at a URL or a prefix of the gateway. @param json what `--json` prints */
 export function targetCommand(name: string, description: string, json: string): Command {
   const command = new Command(name)
     .description(`${description} of an MCP server, given as a prefix of the gateway or any URL.`)
@@ -24,7 +24,7 @@ export function targetCommand(name: string, description: string, json: string): 
   return accessOptions(command).option('--json', `print ${json} as JSON`)
 }
 
-/** The options of how a server is asked, and logged in to. */
+/** Options for connecting and logging in to a server. */
 export function accessOptions(command: Command): Command {
   return command
     .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
@@ -45,8 +45,8 @@ export function accessOptions(command: Command): Command {
 }
 
 /**
- * Runs a command against the server at a URL, or at a prefix of the gateway that the settings describe.
- * @throws Error also once Ctrl-C has cancelled it
+ * Runs a command against a URL, or a prefix of the gateway in the settings.
+ * @throws Error also after Ctrl-C
  */
 export async function withTarget<T>(
   target: string,
@@ -71,8 +71,8 @@ export async function withTarget<T>(
 }
 
 /**
- * The server at a URL, or at a prefix of the gateway that the settings describe.
- * @throws Error for what is neither
+ * The URL of a server, given as URL or as prefix of the gateway in the settings.
+ * @throws Error for anything else
  */
 export function urlOf(target: string, settings: string | undefined): URL {
   if (/^https?:\/\//i.test(target)) {
@@ -100,7 +100,7 @@ export async function listTools(client: McpClient): Promise<JsonObject[]> {
     if (Array.isArray(page.tools)) tools.push(...(page.tools as JsonObject[]))
     seen.add(cursor)
     cursor = page.nextCursor
-    // A server that gives the same page for ever is listed once.
+    // Stops if a server repeats a page endlessly.
   } while (cursor !== undefined && !seen.has(cursor))
   return tools
 }

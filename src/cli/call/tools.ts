@@ -21,7 +21,7 @@ async function tools(target: string, flags: TargetFlags): Promise<number> {
   return 0
 }
 
-/** A tool with a line for each argument; those that must be given have a star. */
+/** A tool with a line for each argument; required ones have a star. */
 function describe(tool: JsonObject, bold: (text: string) => string): string {
   const schema = isObject(tool.inputSchema) ? tool.inputSchema : {}
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])

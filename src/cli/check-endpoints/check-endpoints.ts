@@ -57,7 +57,7 @@ async function run(paths: readonly string[], flags: CheckFlags): Promise<number>
   if (errors.length) printFindings(errors, sources)
   const { format: _, ...options } = flags
   const { checks, cancelled } = await runChecks(configurations, options)
-  // That there is nothing to check would not be true.
+  // "Nothing to check" would be wrong here.
   const none = cancelled && checks.length === 0 && flags.format === 'text'
   if (!none) process.stdout.write(FORMATS[flags.format](checks, wantsColor(process.stdout)))
   if (cancelled) {
@@ -82,7 +82,7 @@ function duration(text: string): number {
 
 type Options = Pick<CheckEndpointsOptions, 'timeout' | 'retries' | 'concurrency' | 'start' | 'call'>
 
-/** Checks endpoints with a progress bar, until Ctrl-C; what was not finished by then is left out. */
+/** Checks endpoints with a progress bar, until Ctrl-C; unfinished checks are omitted. */
 export async function runChecks(
   configurations: readonly ReadConfiguration[],
   { limits = DEFAULT_LIMITS, ...options }: Options & { limits?: Limits } = {},
@@ -98,7 +98,7 @@ export async function runChecks(
 
 interface ProgressBar {
   show(done: number, total: number, what: string): void
-  /** Leaves nothing of it on the screen. */
+  /** Removes it from the screen. */
   clear(): void
 }
 

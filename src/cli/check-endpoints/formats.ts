@@ -3,14 +3,14 @@ import { palette, xmlAttribute, xmlText } from '../../findings/index.ts'
 import { printable } from '../call/printable.ts'
 import { columns, jsonText } from '../output.ts'
 
-/** How checks are printed. */
+/** Output formats of checks. */
 export const FORMATS = { text: checksTable, json: checksJson, junit: checksJunit }
 
-/** The width of a status and of what stands behind it. */
+/** Width of the status column. */
 const INDENT = ' '.repeat(9)
 const STATUSES: Status[] = ['ok', 'warning', 'failed', 'skipped']
 
-/** A line for each check, with what was found and who needs it; hints below; a count at the end. */
+/** A line for each check, with its result and users; hints below; a summary at the end. */
 function checksTable(checks: readonly EndpointCheck[], color: boolean): string {
   if (checks.length === 0) return 'nothing to check: no tools and no MCP servers\n'
   const { bold, dim, red, green, yellow, cyan } = palette(color)
@@ -44,7 +44,7 @@ function userText(users: readonly User[]): string {
   return `${first!.configuration}: ${first!.name}${more}`
 }
 
-/** What went wrong; where nothing did, what every step found. */
+/** The faults; without faults, the findings of every step. */
 function foundText(steps: readonly Step[]): string {
   const bad = steps.filter(({ status }) => status !== 'ok')
   return (bad.length ? bad : steps).map(({ name, detail }) => `${name}: ${detail}`).join('; ')
@@ -68,8 +68,8 @@ interface Case {
 }
 
 /**
- * JUnit XML: a suite for each file, a case for each tool and MCP server. What is asked once for many tools fails
- * for each of them; a warning is no failure, and stands in the case's output.
+ * JUnit XML: a suite for each file, a case for each tool and MCP server. A shared check that fails, fails for all its
+ * users; warnings appear only in the case's output.
  */
 function checksJunit(checks: readonly EndpointCheck[]): string {
   const cases = checks.flatMap((check) => check.usedBy.map((user): Case => ({ user, check })))

@@ -33,7 +33,7 @@ import {
 } from './context.ts'
 import { printTold, reasonOf, tellGateways } from './tell.ts'
 
-/** Flags of those that change something. */
+/** Flags of commands that change something. */
 interface ChangeFlags extends StoreFlags {
   author?: string
   message?: string
@@ -84,18 +84,18 @@ export function deleteCommand(exit: Exit): Command {
     })
 }
 
-/** A version is that of one configuration. @throws Error for wrong use */
+/** A version belongs to one configuration. @throws Error for wrong use */
 function expectOne({ expect }: ChangeFlags, all: readonly unknown[]): void {
   if (expect !== undefined && all.length > 1)
     throw new Error('--expect is for one configuration; nothing was changed')
 }
 
-/** When others change the store in between, everything is read and checked again, so many times. */
+/** Maximum attempts if others change the store meanwhile. */
 const ATTEMPTS = 20
 
 /**
- * Does something with what the store holds, again if that changed before it was done.
- * @param work gets the store as it is now, and as it was at first
+ * Runs `work` on the store's content, again if that changed meanwhile.
+ * @param work gets the current store, and the initial one
  * @returns the exit code
  */
 async function whileUnchanged(
@@ -113,9 +113,9 @@ async function whileUnchanged(
 }
 
 /**
- * Checks what was read, together with what the store holds, and writes what differs in one transaction.
- * @param base what changes are based on
- * @returns the exit code; `moved` when the store is not as it is `now` any more
+ * Checks the configurations together with the store's, and writes differences in one transaction.
+ * @param base snapshot that the changes are based on
+ * @returns the exit code; `moved` if the store differs from `now`
  */
 async function apply(
   reading: ReadConfigurationsResult,
@@ -150,7 +150,7 @@ async function apply(
     ...result,
     version: versions.get(qualifiedName(result)) ?? result.version,
   }))
-  // Gateways listen to the notifier of the version that they serve, so that one is told too.
+  // Gateways listen to the notifier of the version that they serve, so that one is notified too.
   const changed = steps.flatMap(({ changes, there, configuration }) =>
     changes.length ? [there && readStored(there, context).configuration, configuration] : [],
   )
@@ -177,7 +177,7 @@ function byUniqueName(configurations: readonly StoredConfiguration[], { tenants 
   return new Map(configurations.map((one) => [uniqueName(one, tenants), one]))
 }
 
-/** Of other tenants nothing is shown, except that a name or prefix is taken. */
+/** Only taken names and prefixes of other tenants are revealed. */
 async function checkAll(
   reading: ReadConfigurationsResult,
   configurations: readonly StoredConfiguration[],
@@ -202,7 +202,7 @@ async function checkAll(
   }
 }
 
-/** Why these flags do not let these configurations be written. */
+/** Why the flags forbid writing these configurations. */
 function faultOf(
   { configurations }: ReadConfigurationsResult,
   stored: ReadonlyMap<string, StoredConfiguration>,
@@ -219,18 +219,18 @@ function faultOf(
   return undefined
 }
 
-/** What is to be done with one configuration. */
+/** Changes to one configuration. */
 interface Step {
   configuration: Configuration
   there: StoredConfiguration | undefined
-  /** None where nothing changes; two where it moves to another tenant. */
+  /** Empty if nothing changes; two if it moves to another tenant. */
   changes: Change[]
   result: {
     name: string
     tenant: string
     change: 'added' | 'changed' | 'unchanged'
     version: string
-    /** The version before. */
+    /** The previous version. */
     was?: string
   }
 }
@@ -274,7 +274,7 @@ function plan(
   })
 }
 
-/** Files of the store that could not be read, and so seemed not to be there; whose they are is not known. */
+/** Unreadable files of the store, whose tenant is unknown. */
 function unreadLines({ findings }: Snapshot, { tenant }: ChangeFlags): string[] {
   if (tenant !== undefined) return []
   return findings
@@ -282,7 +282,7 @@ function unreadLines({ findings }: Snapshot, { tenant }: ChangeFlags): string[] 
     .map(({ file, message }) => `${file}: ${message}`)
 }
 
-/** What is said of a change that is based on another version than the store holds. */
+/** The message for a change based on another version than the store's. */
 function conflictLine({ expected, found, ...identity }: Conflict): string {
   const read = expected === undefined ? 'based on no version' : `based on version ${expected}`
   const holds = found === undefined ? 'the store no longer holds it' : `the store holds version ${found}`
@@ -305,13 +305,13 @@ async function rollback(
     const history = (await store.history(identity)).filter((one) => isVisible(one, flags))
     const newest = history[0]
     expect ??= newest?.deleted ? '0' : newest?.version
-    // The newest version before the current one; before a deletion, too.
+    // The newest version before the current one, or before a deletion.
     const target =
       flags.to === undefined
         ? history.slice(1).find(({ deleted }) => !deleted)
         : history.find(({ version }) => version === flags.to)
     const found = target && (await store.get(identity, target.version))
-    // It was there a moment ago, unless it is a deletion.
+    // It existed a moment ago, unless deleted.
     if (target && !target.deleted && !found) return 'moved'
     if (!found) {
       const which = flags.to === undefined ? 'no older version' : `no version ${flags.to}`
@@ -322,7 +322,7 @@ async function rollback(
   })
 }
 
-/** An older version, as if it was read from a file. */
+/** An older version, read like a file. */
 function readOlder(found: StoredConfiguration, context: StoreContext): ReadConfigurationsResult {
   const { version, place, text } = found
   const read = readStored({ ...found, place: `${place}@${version}` }, context)
@@ -371,7 +371,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, context: Sto
   return 0
 }
 
-/** Asks whoever is at the terminal; a script says what it means. */
+/** Asks for confirmation on a terminal; scripts need none. */
 async function agrees(gone: readonly StoredConfiguration[]): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return true
   const names = gone.map((one) => `${printable(qualifiedName(one))}, version ${one.version}`)

@@ -18,7 +18,7 @@ import { loadSettings, settingsOption } from '../settings.ts'
 /** Flags of every `config` command. */
 export interface StoreFlags {
   settings: string
-  /** Only this tenant's configurations are seen and changed. */
+  /** Restricts the command to this tenant's configurations. */
   tenant?: string | undefined
   format: 'text' | 'json'
 }
@@ -26,13 +26,13 @@ export interface StoreFlags {
 export interface StoreContext {
   store: ConfigurationStore
   settings: Settings
-  /** As `serve` gives it to configurations. */
+  /** The environment of configurations, as for `serve`. */
   env: Env
 }
 
 export type Exit = (code: number) => void
 
-/** A command with the flags that all have. */
+/** A command with the common flags. */
 export function storeCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
@@ -43,8 +43,8 @@ export function storeCommand(name: string, description: string): Command {
 
 /**
  * Opens the store of the settings for one command.
- * @returns what `work` returns; 1 when the settings have findings
- * @throws StoreError; Error when the settings cannot be read or name no store
+ * @returns the result of `work`; 1 if the settings have findings
+ * @throws StoreError; Error if the settings are unreadable or name no store
  */
 export async function withStore(
   flags: StoreFlags,
@@ -66,8 +66,8 @@ export async function withStore(
 }
 
 /**
- * Whose configurations a command sees: all, or one tenant's, by its flag or by whose credential is in `PLANTGW_TOKEN`.
- * @throws Error when the tenant or the credential is not known, or the latter another tenant's
+ * The tenant that restricts a command, by its flag or the credential in `PLANTGW_TOKEN`; undefined: none.
+ * @throws Error if the tenant or credential is unknown, or they disagree
  */
 function tenantOf({ tenant }: StoreFlags, settings: Settings, token: string | undefined): string | undefined {
   if (!token) return known(tenant, settings)
@@ -84,7 +84,7 @@ function tenantOf({ tenant }: StoreFlags, settings: Settings, token: string | un
   return caller.tenant ?? known(tenant, settings)
 }
 
-/** The tenant, if the settings know it or name none. */
+/** The tenant, if the settings know it or define none. */
 function known(tenant: string | undefined, { tenants }: Settings): string | undefined {
   if (!tenants || tenant === undefined) return tenant
   const names = [...tenants.map(({ name }) => name), DEFAULT_TENANT]
@@ -92,14 +92,14 @@ function known(tenant: string | undefined, { tenants }: Settings): string | unde
   throw new Error(noSuch(`the settings have no tenant ${tenant}`, tenant, names))
 }
 
-/** Whether a configuration is within reach of the flags. */
+/** Whether the flags allow access to a configuration. */
 export function isVisible({ tenant }: { tenant: string }, flags: StoreFlags): boolean {
   return flags.tenant === undefined || flags.tenant === tenant
 }
 
 /**
- * The configuration that a name means; of one that is not there, the identity that it would have.
- * @throws Error when several tenants have the name
+ * The configuration with a name; if it does not exist, its future identity.
+ * @throws Error if several tenants have the name
  */
 export function meant<T extends Identity>(
   text: string,
@@ -117,7 +117,7 @@ export function meant<T extends Identity>(
 /** The argument of commands that take a name. */
 export const NAME_HELP = 'its name, or tenant/name where several tenants have it'
 
-/** Says why nothing was done; 1, as a finding. */
+/** Prints why nothing was done; returns 1, as for findings. */
 export function refuse(...lines: string[]): 1 {
   for (const line of lines) process.stderr.write(`plantgw: ${printableLines(line)}\n`)
   return 1

@@ -83,7 +83,7 @@ interface DiffFlags extends StoreFlags {
   to?: string
 }
 
-/** One side of a comparison; undefined where there is nothing. */
+/** One side of a comparison; undefined: missing. */
 type Side = Pick<StoredConfiguration, 'version' | 'text'> | undefined
 
 export function diffCommand(exit: Exit): Command {
@@ -159,7 +159,7 @@ function difference({ name, tenant }: Identity, before: Side, after: Side): Diff
   return [{ name, tenant, from: before?.version ?? null, to: after?.version ?? null, diff }]
 }
 
-/** 1 where there are differences, as diff(1). */
+/** 1 if there are differences, as diff(1). */
 function print(differences: readonly Difference[], { format }: DiffFlags): number {
   if (format === 'json') printJson({ differences })
   else process.stdout.write(differences.map(({ diff }) => diff).join(''))

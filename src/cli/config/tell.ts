@@ -6,7 +6,7 @@ import type { Guard } from '../../net/index.ts'
 import { notifierKey, notify } from '../../notify/send.ts'
 import type { Reason } from '../../store/index.ts'
 
-/** What a change was told to; with `--format json` part of what is printed. */
+/** A notification of a change; part of the output with `--format json`. */
 interface Told {
   type: Notifier['type']
   ok: boolean
@@ -14,8 +14,8 @@ interface Told {
 }
 
 /**
- * Tells gateways of changes that are written: by the notifier of each configuration, else by that of the settings. One
- * that cannot be reached undoes nothing, so it is a warning.
+ * Notifies gateways of written changes, by the notifier of each configuration, or of the settings. A failure reverts
+ * nothing, so it is a warning.
  */
 export async function tellGateways(
   changed: readonly (Identity & { notifier?: Notifier | undefined })[],
@@ -25,11 +25,11 @@ export async function tellGateways(
   const groups = new Map<string, { notifier: Notifier; guard?: Guard }>()
   for (const { tenant, notifier: own } of changed) {
     const owner = settings.tenants?.find(({ name }) => name === tenant)
-    // Another version of the settings may have let it in.
+    // Another version of the settings may have allowed it.
     const notifier = owner && !owner.notifier ? undefined : own
     const guard = outbound.guardsOf(tenant).named
     if (notifier) groups.set(`${notifierKey(notifier)} ${guard.key}`, { notifier, guard })
-    // What the settings name is the operator's to know.
+    // The operator knows the settings' notifier.
     else if (settings.notifier) groups.set('', { notifier: settings.notifier })
   }
   const names = new Set(changed.map((one) => qualifiedName(one)))
@@ -39,7 +39,7 @@ export async function tellGateways(
 async function tell(notifier: Notifier, names: ReadonlySet<string>, guard: Guard | undefined): Promise<Told> {
   const { type } = notifier
   try {
-    // Of several one may need what another gives up, such as a prefix, so they are read together.
+    // One change may need what another releases, such as a prefix, so several are read together.
     const name = names.size === 1 ? [...names][0] : undefined
     const { line, fault } = await notify(notifier, name, names, guard)
     return fault === undefined
@@ -54,14 +54,14 @@ async function tell(notifier: Notifier, names: ReadonlySet<string>, guard: Guard
   }
 }
 
-/** For people: what was told on standard output, what was not on standard error. */
+/** Prints successes on standard output, failures on standard error. */
 export function printTold(told: readonly Told[]): void {
   for (const { ok, message } of told)
     if (ok) process.stdout.write(`${printable(message)}\n`)
     else process.stderr.write(`plantgw: warning: ${printable(message)}\n`)
 }
 
-/** Who changes something, and why, for the history. */
+/** Author and message of a change, for the history. */
 export function reasonOf({ author, message }: Partial<Reason>): Reason {
   return { author: author ?? `${user()}@${hostname()}`, ...(message !== undefined && { message }) }
 }
@@ -70,7 +70,7 @@ function user(): string {
   try {
     return userInfo().username
   } catch {
-    // A user id without an entry in the system's list of users, as in many containers.
+    // A user id without an entry in the user database, as in many containers.
     return process.env.USER ?? `uid-${process.getuid?.() ?? 'unknown'}`
   }
 }

@@ -1,9 +1,9 @@
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
 
-/** With more changed lines than these the shortest way is not looked for: all old lines go, all new ones come. */
+/** With more changed lines than these, no shortest difference is computed: all old lines are replaced. */
 const MAX_EDITS = 1000
 
-/** The difference of two texts in the unified format of diff(1); empty when they are equal. */
+/** The difference of two texts in the unified format of diff(1); empty if they are equal. */
 export function unifiedDiff(from: string, to: string, before: string, after: string): string {
   if (before === after) return ''
   const hunksOf = (old: string, fresh: string, options = {}) =>

@@ -20,10 +20,10 @@ export interface EndpointFlags {
   tokenEnv?: string
 }
 
-/** A prefix and who may use it. */
+/** A prefix and its authentication. */
 type Served = Pick<PrefixStatus, 'prefix' | 'access'>
 
-/** Where clients reach the gateway: `--url`, else `publicUrl` of the settings, else their host and port. */
+/** The gateway's URL for clients: `--url`, or `publicUrl` of the settings, or their host and port. */
 export function baseOf({ url }: EndpointFlags, settings: Settings): string {
   const base = url ?? clientBase(settings)
   if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol) || /[?#]/.test(base))
@@ -35,8 +35,8 @@ export function baseOf({ url }: EndpointFlags, settings: Settings): string {
 }
 
 /**
- * The endpoints of prefixes: of those that are given, else of all.
- * @throws Error for a prefix that is not served, and when it is not known what is
+ * The endpoints of the given prefixes, or of all.
+ * @throws Error for an unknown prefix, and if the served prefixes cannot be determined
  */
 export async function endpointsOf(
   prefixes: readonly string[],
@@ -58,7 +58,7 @@ export async function endpointsOf(
   }))
 
   function unknown(prefix: string): Served {
-    // At another address other prefixes may be served than by these settings.
+    // At another address, other prefixes than in these settings may be served.
     if (flags.url !== undefined) return { prefix, access: 'open' }
     throw new Error(
       noSuch(`the gateway has no prefix ${prefix}`, prefix, [...byPrefix.keys()], 'it serves none'),
@@ -66,7 +66,7 @@ export async function endpointsOf(
   }
 }
 
-/** @throws Error for `--url http://host/shop/mcp`, the URL of an endpoint, below which no prefix is */
+/** @throws Error for an endpoint URL such as `--url http://host/shop/mcp`, below which no prefix can be */
 function refuseEndpoint(base: string, chosen: readonly Served[]): void {
   for (const { prefix } of chosen) {
     const end = endpointPath(prefix, 'mcp')
@@ -77,7 +77,7 @@ function refuseEndpoint(base: string, chosen: readonly Served[]): void {
   }
 }
 
-/** `/shop/` and `/shop/mcp` are the prefix `/shop`. */
+/** `/shop/` and `/shop/mcp` mean the prefix `/shop`. */
 export function prefixOf(given: string): string {
   const path = given.replace(/(?<!\/)\/+$/, '').replace(/\/(?:mcp|sse)$/, '')
   if (/^https?:/i.test(path))
@@ -90,9 +90,9 @@ export function prefixOf(given: string): string {
 }
 
 /**
- * What the `storage` of the settings holds, else what the running gateway serves.
- * @param isOptional nothing has to be known
- * @param gateway address that was given for it: on this machine, it is asked there
+ * The prefixes in the `storage` of the settings, or else of the running gateway.
+ * @param isOptional may return nothing
+ * @param gateway its given address; if local, it is asked
  */
 async function servedPrefixes(
   isOptional: boolean,
@@ -116,7 +116,7 @@ async function storedPrefixes(settings: Settings): Promise<Served[]> {
   return [...routes.values()].map(({ prefix, access }) => ({ prefix: prefix || '/', access }))
 }
 
-/** The table that `serve` would make of the `storage` of the settings; what is left out of it goes to standard error. */
+/** The table that `serve` would build from the `storage` of the settings; omissions are printed on standard error. */
 export async function previewOf(settings: Settings): Promise<Table> {
   const { storage } = settings
   const env = environmentOf(settings)

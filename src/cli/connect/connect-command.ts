@@ -96,7 +96,7 @@ async function connect(name: ClientName, prefixes: readonly string[], flags: Con
   return 0
 }
 
-/** @throws Error for a server of the same name that leads elsewhere */
+/** @throws Error for another server of the same name */
 function refuseOthers(
   entries: ReadonlyMap<string, Json>,
   endpoints: readonly Endpoint[],
@@ -143,7 +143,7 @@ async function disconnect(
   return 0
 }
 
-/** @throws Error for a client without files of projects, and without a home folder */
+/** @throws Error for a client without project files, or without a home folder */
 function pathOf(name: ClientName, { project }: ConnectFlags): string {
   const client = clientOf(name)
   if (!project) {

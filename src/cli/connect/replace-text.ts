@@ -1,7 +1,7 @@
 import { constants, open } from 'node:fs/promises'
 import { type Owner, reachFile, replaceFile } from '../../durable/file.ts'
 
-/** Bytes of a client's file at most. */
+/** Maximum bytes of a client's file. */
 const MAX_SIZE = 32 * 1024 * 1024
 
 export interface FileBefore {
@@ -12,12 +12,12 @@ export interface FileBefore {
 }
 
 /**
- * The text of a file; undefined where there is none.
- * @throws Error that names the file and says why it cannot be read
+ * The text of a file; undefined if missing.
+ * @throws Error with the file and the reason
  */
 export async function readText(path: string): Promise<FileBefore | undefined> {
   try {
-    // A named pipe without a writer must not make the command wait.
+    // A named pipe without a writer must not block.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const found = await handle.stat()
@@ -38,11 +38,11 @@ export async function readText(path: string): Promise<FileBefore | undefined> {
 }
 
 /**
- * Replaces a file in one step, and keeps it beside as it was, behind symbolic links. Its owner and permissions stay; a new
- * file only its user reads.
- * @param before what was read: a file that was changed since then is not written
- * @returns where the file is kept as it was; undefined: it is new
- * @throws Error that says why it cannot be written
+ * Replaces a file atomically, following symbolic links, and keeps a backup. Owner and permissions stay; only the user
+ * can read a new file.
+ * @param before the text read: a file changed since then is not written
+ * @returns the backup; undefined: the file is new
+ * @throws Error with the reason
  */
 export async function replaceText(
   path: string,
@@ -51,7 +51,7 @@ export async function replaceText(
 ): Promise<string | undefined> {
   try {
     const target = await reachFile(path)
-    // A file is replaced by a new one, so its permissions alone would not stop the change.
+    // Replacing a file ignores its own permissions, so they are checked.
     if (before && !(before.mode & 0o222)) throw new Error('it is read-only; nothing was written')
     const now = await readText(target)
     if (now?.text !== before?.text)
@@ -69,7 +69,7 @@ export async function replaceText(
 }
 
 /**
- * Only root may give a file to its owner; of others, the new file is their own as it was.
+ * Only root can keep another owner; other users own the new file.
  * @throws Error for a file of another user
  */
 function ownerToKeep(owner: Owner): Owner | undefined {

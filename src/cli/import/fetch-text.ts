@@ -4,7 +4,7 @@ import { notPlain } from '../../config/plain-file.ts'
 import { ENCODINGS, fetchOnce, guardsOfCommands, NetFault } from '../../net/index.ts'
 import { notText } from '../../text/index.ts'
 
-/** A text, and where it came from in the end. */
+/** A text, and its final location. */
 export interface Fetched {
   text: string
   /** URL after redirects; undefined for a file. */
@@ -21,8 +21,8 @@ const HEADERS = {
 }
 
 /**
- * The text of a file, of a URL by http or https, or of standard input for `-`.
- * @throws Error that says why there is none
+ * The text of a file, of an http or https URL, or of standard input for `-`.
+ * @throws Error with the reason
  */
 export async function fetchText(from: string): Promise<Fetched> {
   if (/^https?:\/\//i.test(from)) return await fetchUrl(from)
@@ -42,8 +42,8 @@ export async function fetchText(from: string): Promise<Fetched> {
 }
 
 /**
- * The text of what a text from `base` refers to: of a file beside a file, of a URL at the same place as a URL.
- * @throws Error that says why there is none
+ * The text of a reference in a text from `base`: a file beside a file, or a URL of the same origin.
+ * @throws Error with the reason
  */
 export async function fetchOther(url: string, base: string): Promise<string> {
   const isFile = url.startsWith('file:')
@@ -51,7 +51,7 @@ export async function fetchOther(url: string, base: string): Promise<string> {
     throw new Error(`${url} is on another origin and was not read: bundle the description into one file`)
   if (!isFile) return (await fetchText(url)).text
   const path = fileURLToPath(url)
-  // A pipe or a device would be waited for.
+  // Reading a pipe or device would block.
   if (existsSync(path) && !statSync(path).isFile()) throw new Error(`${path} is not a file`)
   return (await fetchText(path)).text
 }
@@ -105,7 +105,7 @@ function parseUrl(text: string, from: string): URL {
     const url = new URL(text)
     if (url.protocol === 'http:' || url.protocol === 'https:') return url
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Error(`cannot fetch ${from}: ${text} is not an HTTP or HTTPS URL`)
 }

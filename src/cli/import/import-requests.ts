@@ -20,10 +20,10 @@ interface Flags {
   format: 'text' | 'json'
 }
 
-/** A kind of examples of requests. */
+/** A kind of request examples. */
 interface Kind {
   command: 'postman' | 'har' | 'curl'
-  /** What it is, with its article. */
+  /** Name with its article. */
   noun: string
   read(value: Json, name: string | undefined): Examples | { fault: string }
 }

@@ -4,11 +4,11 @@ import type { Imported } from '../../openapi/index.ts'
 import { columns, jsonText } from '../output.ts'
 import type { Files } from './write-imported.ts'
 
-/** Examples of operations for each reason, and reasons. */
+/** Maximum examples for each reason, and maximum reasons. */
 const MAX_EXAMPLES = 3
 const MAX_REASONS = 12
 
-/** What was imported, what was not and why. */
+/** The imported and skipped operations, with reasons. */
 export function importText(made: Imported, files: Files, from: string, written: boolean): string {
   const { skipped, leftOut } = made
   const lines = [headLine(made, from)]
@@ -36,12 +36,12 @@ export function importText(made: Imported, files: Files, from: string, written: 
   return `${lines.join('\n')}\n`
 }
 
-/** What to do with the files that were written. */
+/** Next steps with the written files. */
 function nextLines({ configurations }: Imported, files: Files): string[] {
   const [first] = files.keys()
   if (first === undefined) return []
   const paths = files.size === 1 ? first : dirname(first)
-  // What a credential reads has no default; an address has one.
+  // Variables of credentials have no default; those of addresses have one.
   const login = configurations.some(({ variables }) => variables.some(({ preset }) => !preset))
   const missing = [
     '',
@@ -51,7 +51,7 @@ function nextLines({ configurations }: Imported, files: Files): string[] {
   return [...(login ? [] : missing), '', 'Next:', `  plantgw validate ${paths}`, `  plantgw serve ${paths}`]
 }
 
-/** What a shorter name would change. */
+/** The effect of a shorter name. */
 function shortenedLines({ shortened }: Imported): string[] {
   if (!shortened) return []
   const { tools, name } = shortened
@@ -74,7 +74,7 @@ export function headLine(
   return `${from}: ${count(operations, 'operation')}, ${counts.join(', ')}`
 }
 
-/** What was written where; MCP servers have tools that no file names. */
+/** The written files; MCP servers have tools that no file names. */
 export function writtenLines(files: Files): string[] {
   const lines = [...files].map(
     ([file, { prefix, tools }]) =>
@@ -83,7 +83,7 @@ export function writtenLines(files: Files): string[] {
   return lines.length > 0 ? ['', 'Written:', ...lines] : []
 }
 
-/** The variables that templates of the configurations read, with the server whose credential or address each is. */
+/** Variables read by templates of the configurations, with the server whose credential or address each is. */
 function variablesIn(files: Files): Variable[] {
   const found = new Map<string, Variable>()
   for (const { name: server, variables } of files.values())
@@ -94,7 +94,7 @@ function variablesIn(files: Files): Variable[] {
   return [...found.values()]
 }
 
-/** What has to be set before the configurations can be served. */
+/** Variables to set before the configurations can be served. */
 export function variableLines(
   variables: readonly Variable[],
   heading = 'Set these environment variables before you serve:',
@@ -124,7 +124,7 @@ export function reasons(all: [reason: string, what: string][], verb: string): st
   return lines
 }
 
-/** Standard output takes one configuration. */
+/** Standard output holds only one configuration. */
 export function tooManyText({ imported }: Imported, files: Files): string {
   const names = [...files.values()].map(({ prefix, tools }) => `  ${prefix}  ${count(tools.length, 'tool')}`)
   return [
@@ -135,7 +135,7 @@ export function tooManyText({ imported }: Imported, files: Files): string {
   ].join('\n')
 }
 
-/** The same for machines; the text of the configurations where they were not written. */
+/** The same as JSON; includes the configurations if they were not written. */
 export function importJson(made: Imported, files: Files, written: boolean): string {
   const { configurations: _, listed: __, tags: ___, ...counts } = made
   const configurations = [...files].map(([file, { name, prefix, tools, text }]) => ({

@@ -105,7 +105,7 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
   return typeof before === 'number' ? before : updateFiles(update, before, made, { dryRun, format })
 }
 
-/** What an import makes of a description; a number: the exit code where it is none. */
+/** The import of a description; or the exit code if it is none. */
 async function readImported(from: string, flags: ImportFlags): Promise<Imported | number> {
   const { header: headers, tag: tags, name, prefix, server, bind, drop, include, exclude } = flags
   const { text, base } = await fetchText(from)

@@ -4,12 +4,12 @@ import { shorten } from '../../text/index.ts'
 import { columns, jsonText } from '../output.ts'
 import { headLine } from './import-text.ts'
 
-/** Characters of a method with its path, and of a name, that keep their columns. */
+/** Maximum characters of a method with its path, and of a name, that stay aligned. */
 const WIDEST = [60, 40]
 const MAX_SUMMARY = 80
 const UNTAGGED = 'no tag'
 
-/** The operations of a description by their tags, and what an import would make of them. */
+/** The operations of a description by tag, with their import names. */
 export function listText(made: Imported, from: string): string {
   const groups = [...byTag(made.listed)].map(([tag, operations]) => {
     const { title = '', description = '' } = made.tags.get(tag) ?? {}
@@ -20,7 +20,7 @@ export function listText(made: Imported, from: string): string {
   return `${printableLines([headLine(made, from, 'can be imported'), ...groups.flat()].join('\n'))}\n`
 }
 
-/** An operation stands below its first tag. */
+/** Groups operations by their first tag. */
 function byTag(listed: readonly ListedOperation[]): Map<string, ListedOperation[]> {
   const made = new Map<string, ListedOperation[]>()
   for (const one of listed) {
@@ -38,7 +38,7 @@ function rowOf({ operation, name, reason, summary }: ListedOperation): string[] 
   return [`  ${operation}`, state, said]
 }
 
-/** The same for machines. */
+/** The same as JSON. */
 export function listJson({ listed, tags, operations, imported, notSelected }: Imported): string {
   const described = [...tags].map(([name, { title, description }]) => ({
     name,

@@ -14,9 +14,9 @@ export interface UpdateFlags {
 }
 
 /**
- * Merges a new version of a description into the files of an earlier import, and prints what changed.
+ * Merges a new version of a description into files of an earlier import, and prints the changes.
  * @param path a file, or a folder with files
- * @returns the exit code: 1 where the file and the description changed the same
+ * @returns the exit code: 1 for conflicting changes
  */
 export async function updateFiles(
   path: string,
@@ -35,7 +35,7 @@ export async function updateFiles(
   return made.conflicts.length > 0 ? 1 : 0
 }
 
-/** @throws Error where there is none */
+/** @throws Error if there is none */
 function filesAt(path: string): EditedFile[] {
   if (!statSync(path, { throwIfNoEntry: false }))
     throw new Error(`cannot read ${path}: no such file or folder`)
@@ -46,7 +46,7 @@ function filesAt(path: string): EditedFile[] {
   return paths.map((file) => ({ file, text: readEdited(file) }))
 }
 
-/** A file is written as it was read: what is not text would be lost, and nothing comes of a pipe. @throws Error */
+/** Only regular text files can be rewritten. @throws Error */
 function readEdited(file: string): string {
   if (!statSync(file).isFile()) throw new Error(`cannot update ${file}: it is not a regular file`)
   const bytes = readFileSync(file)
@@ -55,7 +55,7 @@ function readEdited(file: string): string {
   return bytes.toString()
 }
 
-/** @throws Error when something else changed the file meanwhile */
+/** @throws Error if the file changed meanwhile */
 async function rewrite({ file, text }: EditedFile, given: readonly EditedFile[]): Promise<void> {
   const path = realpathSync(file)
   if (readFileSync(path, 'utf8') !== given.find((one) => one.file === file)?.text)

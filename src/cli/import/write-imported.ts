@@ -3,7 +3,7 @@ import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
 import { writeNew } from '../write-new.ts'
 import { importJson, importText, tooManyText } from './import-text.ts'
 
-/** Where and how an import is written. */
+/** Where and how to write an import. */
 export interface OutputFlags {
   /** Folder; undefined: standard output. */
   output?: string | undefined
@@ -11,7 +11,7 @@ export interface OutputFlags {
   format: 'text' | 'json'
 }
 
-/** The configurations by the path of their files. */
+/** Configurations by the path of their files. */
 export type Files = ReadonlyMap<string, ImportedConfiguration>
 
 export function filesOf(configurations: readonly ImportedConfiguration[], output: string | undefined): Files {
@@ -19,8 +19,8 @@ export function filesOf(configurations: readonly ImportedConfiguration[], output
 }
 
 /**
- * Writes configurations to a folder and the report to standard output, or the one configuration to standard output and the
- * report to standard error.
+ * Writes configurations to a folder and the report to standard output, or the only configuration to standard output and
+ * the report to standard error.
  * @returns the exit code
  */
 export function writeImported(
@@ -39,8 +39,8 @@ export function writeImported(
 }
 
 /**
- * Writes what was made of operations, with a report of what was not.
- * @throws Error where standard output would take several configurations
+ * Writes imported configurations, with a report of omissions.
+ * @throws Error if several configurations would go to standard output
  */
 export function reportImported(made: Imported, from: string, flags: OutputFlags): number {
   const files = filesOf(made.configurations, flags.output)

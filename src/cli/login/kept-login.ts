@@ -6,27 +6,27 @@ import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcont
 import { replaceFile } from '../../durable/file.ts'
 import { isObject } from '../../json/index.ts'
 
-/** What is kept of a login at one server: secrets. */
+/** Stored data of a login at one server; secret. */
 export interface Kept {
-  /** Of the MCP server. */
+  /** URL of the MCP server. */
   url: string
-  /** As the authorization server has registered it; absent where the user gives one. */
+  /** Registered client; absent if the user gives one. */
   client?: StoredOAuthClientInformation | undefined
-  /** The one that the user has given. */
+  /** Client id given by the user. */
   clientId?: string | undefined
-  /** Of the address to which the user comes back: that of the registration. */
+  /** Port of the registered redirect address. */
   port?: number | undefined
   tokens?: StoredOAuthTokens | undefined
 }
 
-/** Keeps logins, each in a file that only the user can read (mode 0600). */
+/** Stores logins, each in a file that only the user can read (mode 0600). */
 export class KeptLogin {
   private constructor(
     private readonly path: string,
     readonly kept: Kept,
   ) {}
 
-  /** @param client of the user, whose logins are its own */
+  /** @param client id given by the user, whose logins are separate */
   static async open(server: URL, client: string | undefined, env: NodeJS.ProcessEnv): Promise<KeptLogin> {
     const { href: url, host } = withoutFragment(server)
     const own = { url, ...(client !== undefined && { clientId: client }) }
@@ -38,7 +38,7 @@ export class KeptLogin {
     return new KeptLogin(path, kept?.url === url ? { ...kept, ...own } : own)
   }
 
-  /** All logins that are kept, or those at one server. */
+  /** All stored logins, or those at one server. */
   static async all(server: URL | undefined, env: NodeJS.ProcessEnv): Promise<KeptLogin[]> {
     const url = server && withoutFragment(server).href
     const folder = folderOf(env)
@@ -67,12 +67,12 @@ export class KeptLogin {
 
 /** The user's folder for state (XDG Base Directory Specification). */
 function folderOf({ XDG_STATE_HOME }: NodeJS.ProcessEnv): string {
-  // What is not absolute has to be ignored, says the specification.
+  // The specification requires relative paths to be ignored.
   const state = XDG_STATE_HOME?.startsWith('/') ? XDG_STATE_HOME : join(homedir(), '.local', 'state')
   return join(state, 'plantgw', 'logins')
 }
 
-/** What cannot be read is as if it were not there: the user logs in again. */
+/** An unreadable login is ignored, and the user logs in again. */
 async function read(path: string): Promise<Kept | undefined> {
   try {
     const kept: unknown = JSON.parse(await readFile(path, 'utf8'))

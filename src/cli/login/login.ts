@@ -24,22 +24,22 @@ export interface LoginFlags {
   browser: boolean
 }
 
-/** What a server demands: the scopes and where its metadata is, from `WWW-Authenticate`. */
+/** A server's challenge: scopes and metadata URL from `WWW-Authenticate`. */
 interface Challenge {
   status: number
   scope: string | undefined
   resourceMetadataUrl: URL | undefined
 }
 
-/** Milliseconds that a person has to log in. */
+/** Milliseconds allowed for a person to log in. */
 const PATIENCE = 300_000
 
 /**
- * Logs a command in at a server that asks for it by OAuth 2.1, as the authorization part of MCP describes: discovery,
- * registration, PKCE and issuer are the SDK's; here are the user's browser, what is kept, and when it is asked for.
+ * Logs a command in at a server by OAuth 2.1, as specified in the authorization part of MCP: discovery, registration,
+ * PKCE and issuer checks come from the SDK; browser, storage and timing are handled here.
  */
 export class Login {
-  /** What the last response demanded that was refused; the SDK's time limits do not hold for a login. */
+  /** The last challenge, as the SDK's timeouts must not limit a login. */
   needed: Challenge | undefined
 
   private constructor(
@@ -48,7 +48,7 @@ export class Login {
     private readonly person: Person | undefined,
   ) {}
 
-  /** @throws Error for flags that do not go together */
+  /** @throws Error for conflicting flags */
   static async of(server: URL, flags: LoginFlags, env: NodeJS.ProcessEnv = process.env): Promise<Login> {
     const { clientId, clientSecret, clientCredentials, issuer } = flags
     if (!clientCredentials) {
@@ -61,12 +61,12 @@ export class Login {
     return new Login(server, new ClientCredentialsProvider(own), undefined)
   }
 
-  /** Sends requests to the server with the token, and notes what it demands. */
+  /** Sends requests to the server with the token, and records its challenges. */
   fetch(send: FetchLike): FetchLike {
     return async (url, init = {}) => {
       const headers = new Headers(init.headers)
       const tokens = await this.provider.tokens()
-      // The token is the server's, and nobody else's.
+      // The token is sent only to this server.
       if (tokens && new URL(url).origin === this.server.origin)
         headers.set('authorization', `Bearer ${tokens.access_token}`)
       const response = await send(url, { ...init, headers })
@@ -79,9 +79,9 @@ export class Login {
   }
 
   /**
-   * Gets a token that meets what the server demanded.
-   * @returns false when a new token would not be another one
-   * @throws Error that says why there is none
+   * Obtains a token that satisfies the challenge.
+   * @returns false if a new token would be the same
+   * @throws Error with the reason
    */
   async authorize(send: FetchLike, signal: AbortSignal): Promise<boolean> {
     const { server, provider, person, needed } = this
@@ -112,7 +112,7 @@ export class Login {
 
 type AuthOptions = Parameters<typeof auth>[1]
 
-/** A person who logs in with a browser. */
+/** Login of a person with a browser. */
 class Person {
   readonly provider: OAuthClientProvider
   private readonly isInteractive: boolean
@@ -125,12 +125,12 @@ class Person {
     private readonly login: KeptLogin,
     private readonly flags: LoginFlags,
   ) {
-    // Whoever wants no browser opens the URL.
+    // Without a browser, the user opens the URL.
     this.isInteractive = process.stderr.isTTY === true || !flags.browser
     this.provider = this.asProvider()
   }
 
-  /** @param isWider whether the person has to consent to more, so that no refreshing helps */
+  /** @param isWider whether more consent is needed, so that refreshing is useless */
   async authorize(options: AuthOptions, isWider: boolean, signal: AbortSignal): Promise<void> {
     const { provider, login } = this
     const canRefresh = login.kept.tokens?.refresh_token !== undefined && !isWider
@@ -141,7 +141,7 @@ class Person {
       if ((await auth(provider, options)) === 'AUTHORIZED') return
       const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
       const said = await this.loopback.wait(this.state, limit).catch(async (error) => {
-        // An authorization server that has forgotten the client says so to the person only.
+        // An authorization server that has forgotten the client reports it only in the browser.
         await login.save({ client: undefined })
         throw signal.aborted ? error : new Error(`nobody logged in within ${PATIENCE / 60_000} minutes`)
       })
@@ -151,7 +151,7 @@ class Person {
     }
   }
 
-  /** What the SDK asks of whoever keeps a client's credentials. */
+  /** The SDK's interface to stored credentials. */
   private asProvider(): OAuthClientProvider {
     const { login, flags } = this
     const { kept } = login
@@ -183,7 +183,7 @@ class Person {
       ...(!own && {
         saveClientInformation: (client) => login.save({ client, port: this.loopback?.port }),
       }),
-      // Those of another issuer than the user wants are not used.
+      // Tokens of another issuer than requested are ignored.
       tokens: () =>
         flags.issuer === undefined || kept.tokens?.issuer === flags.issuer ? kept.tokens : undefined,
       saveTokens: (tokens) => login.save({ tokens }),
@@ -209,7 +209,7 @@ class Person {
     this.discovered = found
   }
 
-  /** Where the browser comes back to: as it was registered, if that is free. */
+  /** The redirect address: as registered, if its port is free. */
   private async listen(): Promise<Loopback> {
     const { login, flags } = this
     if (flags.redirectPort !== undefined) return Loopback.open(flags.redirectPort)
@@ -218,7 +218,7 @@ class Person {
       return await Loopback.open(port)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-      // Not every authorization server takes another port than that of the registration.
+      // Some authorization servers accept only the registered port.
       if (client) await login.save({ client: undefined })
       return Loopback.open(0)
     }
@@ -226,14 +226,14 @@ class Person {
 
   /** Sends the person to the authorization server. */
   private send(url: URL): void {
-    // Refreshing has failed, and nobody listens yet for the person to come back.
+    // Refreshing failed, and there is no listener yet for the redirect.
     if (!this.loopback) return
     if (!/^https?:$/.test(url.protocol)) throw new Error(`the login page ${url.href} is not a web page`)
     process.stderr.write(`Log in at this address:\n${printable(url.href)}\n`)
     if (this.flags.browser) openBrowser(url)
   }
 
-  /** The code that the authorization server gave; what it says is believed only of the one that was asked (RFC 9207). */
+  /** The authorization code; accepted only from the server that was asked (RFC 9207). */
   private codeOf(said: URLSearchParams): { authorizationCode: string; iss?: string } {
     const code = said.get('code')
     const iss = said.get('iss') ?? undefined

@@ -19,7 +19,7 @@ interface LogoutFlags {
   clientSecret?: string
 }
 
-/** Milliseconds for the answers of one authorization server. */
+/** Milliseconds allowed for the answers of one authorization server. */
 const PATIENCE = 30_000
 
 export function logoutCommand(exit: (code: number) => void): Command {
@@ -35,7 +35,7 @@ export function logoutCommand(exit: (code: number) => void): Command {
     .action(async (target: string | undefined, flags: LogoutFlags) => exit(await logout(target, flags)))
 }
 
-/** @returns 1 when a token could not be revoked, although its authorization server can do that */
+/** @returns 1 if a token could not be revoked although its authorization server supports that */
 async function logout(target: string | undefined, { settings, clientSecret }: LogoutFlags): Promise<number> {
   const url = target === undefined ? undefined : urlOf(target, settings)
   const logins = await KeptLogin.all(url, process.env)
@@ -57,7 +57,7 @@ async function logout(target: string | undefined, { settings, clientSecret }: Lo
           const what = 'the login is removed, but its tokens are valid until they expire'
           process.stderr.write(printable(`${server}: ${what}: ${reason}\n`))
         }
-        // Whoever logs out wants no secret to be left here, whatever the server says.
+        // Logging out always removes local secrets, even if the server fails.
         await login.remove()
       }
     } finally {
@@ -69,8 +69,8 @@ async function logout(target: string | undefined, { settings, clientSecret }: Lo
 
 /**
  * Revokes the tokens of a login (RFC 7009).
- * @returns what was done, for people
- * @throws Error when that failed
+ * @returns the result for people
+ * @throws Error on failure
  */
 async function revoke(
   { tokens, client, clientId }: Kept,
@@ -84,14 +84,14 @@ async function revoke(
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
   }
   const found = issuer && (await discoverAuthorizationServerMetadata(issuer, { fetchFn: send }))
-  // Members of RFC 8414 that OpenID Connect does not have.
+  // Members of RFC 8414 that OpenID Connect lacks.
   const { revocation_endpoint: endpoint, revocation_endpoint_auth_methods_supported: supported } = (found ||
     {}) as Record<string, unknown>
   if (typeof endpoint !== 'string' || !own.client_id)
     return 'its tokens are valid until they expire, as the authorization server revokes none'
   const method = selectClientAuthMethod(own, Array.isArray(supported) ? supported.map(String) : [])
   const to = assertSecureTokenEndpoint(endpoint)
-  // The refresh token first: with it, another access token could be had meanwhile.
+  // The refresh token first, as it could create another access token meanwhile.
   for (const [hint, token] of Object.entries({ refresh_token, access_token })) {
     if (token === undefined) continue
     const { status } = await send(to, {
@@ -108,7 +108,7 @@ interface OwnClient {
   client_secret?: string | undefined
 }
 
-/** Header and body of a request with the credentials of a client (RFC 6749, 2.3.1). */
+/** Header and body of a request with client credentials (RFC 6749, 2.3.1). */
 function authenticated(
   form: Record<string, string>,
   { client_id, client_secret = '' }: OwnClient,

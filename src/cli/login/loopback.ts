@@ -17,11 +17,11 @@ const HEADERS = {
   connection: 'close',
 }
 
-/** Where the user's browser comes back to: a listener on the loopback interface (RFC 8252, 7.3). Close it. */
+/** Redirect target on the loopback interface (RFC 8252, 7.3). Close it. */
 export class Loopback {
   private constructor(private readonly server: Server) {}
 
-  /** @param port 0: any that is free @throws NodeJS.ErrnoException */
+  /** @param port 0: any free port @throws NodeJS.ErrnoException */
   static async open(port: number): Promise<Loopback> {
     const server = createServer().listen(port, '127.0.0.1')
     await once(server, 'listening')
@@ -36,7 +36,7 @@ export class Loopback {
     return `http://127.0.0.1:${this.port}${PATH}`
   }
 
-  /** What the authorization server says, once the browser brings it; what carries another `state` is not for us. */
+  /** The authorization response from the browser; responses with another `state` are ignored. */
   wait(state: string, signal: AbortSignal): Promise<URLSearchParams> {
     const { server } = this
     return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ export class Loopback {
       if (signal.aborted) abort()
       signal.addEventListener('abort', abort, { once: true })
       server.on('request', ({ method, url = '' }, response) => {
-        // A path such as `//` is no URL.
+        // A path such as `//` is not a URL.
         const called = URL.canParse(url, ORIGIN) ? new URL(url, ORIGIN) : undefined
         if (method !== 'GET' || called?.pathname !== PATH)
           return response.writeHead(404, HEADERS).end(PAGE('Nothing is here.'))

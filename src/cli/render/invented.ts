@@ -2,12 +2,12 @@ import type { Configuration, ReadConfiguration, Tool } from '../../config/index.
 import type { Path } from '../../findings/index.ts'
 import { stringify } from '../../json/index.ts'
 
-/** What a request and its result are made of. */
+/** Parts of a request and its result. */
 const PARTS = ['method', 'endpoint', 'headers', 'requestBody', 'responseBody', 'errorBody'] as const
 
 /**
- * Whether what a tool is rendered with is not what the file says: a value that is missing or faulty has a harmless one
- * in its place, so that other findings can be looked for, and a variable that is not set stays as it is written.
+ * Whether a tool is rendered with other values than the file's: missing or faulty values are replaced by harmless ones
+ * to find further findings, and unset variables stay as written.
  */
 export function isInvented(
   read: ReadConfiguration,
@@ -27,7 +27,7 @@ export function isInvented(
   return paths.some((path) => read.doubtful(path) || isUnset(read, path))
 }
 
-/** Whether a variable that is not set stands in the value. */
+/** Whether the value contains an unset variable. */
 function isUnset({ findings, locate }: ReadConfiguration, path: Path): boolean {
   const range = path.length > 2 ? locate(path) : undefined
   return findings.some(

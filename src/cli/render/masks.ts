@@ -5,14 +5,14 @@ import { isSecretHeader, isSecretName } from '../../text/index.ts'
 import type { UpstreamRequest } from '../../tools/index.ts'
 import { SHOWN } from '../../tools/mask.ts'
 
-/** Nobody keeps these as a secret, and without them too much would be hidden. */
+/** Values that are never secret; masking them would hide too much. */
 const HARMLESS = /^(?:true|false|null|none)?$|^https?:\/\/[^@?]*$/is
-/** Shorter ones are masked where a template reads them, but not wherever else their letters stand. */
+/** Shorter ones are masked where a template reads them, but not elsewhere. */
 const SHORTEST = 4
 
 type Values = Readonly<Record<string, string>>
 
-/** What templates do not show: what looks like a secret by its name. @param config of the server, as rendered */
+/** Values that templates must not show: secrets by name. @param config of the server, as rendered */
 export function hiddenOf(config: Values): Secrets {
   const names = new Set(
     Object.keys(config).filter((name) => isSecretName(name) && !HARMLESS.test(config[name]!)),
@@ -29,10 +29,7 @@ export function hiddenOf(config: Values): Secrets {
   }
 }
 
-/**
- * The values that look like secrets by their name: those of the server's `config`, and those of environment
- * variables that the file names; and those of secret files.
- */
+/** Secrets by name: in the server's `config`, in environment variables named in the file, and in secret files. */
 export function secretsOf(source: string, config: Values, env: Env): string[] {
   const variables = Object.entries(env).filter(([name]) => source.includes(name))
   const named = [...Object.entries(config), ...variables].filter(([name]) => isSecretName(name))
@@ -46,9 +43,9 @@ export function secretsOf(source: string, config: Values, env: Env): string[] {
 }
 
 /**
- * A request to be shown: its URL and body as templates make them without secrets, or not at all; its headers as they are
- * sent, but those that are secrets by their name or hold one.
- * @param hidden the same request of templates that show no secrets, where that can be made
+ * A request to show: URL and body as rendered without secrets, or hidden; headers unless they are secret by name or
+ * value.
+ * @param hidden the request rendered without secrets, if possible
  */
 export function withoutSecrets(sent: UpstreamRequest, hidden: UpstreamRequest | undefined): UpstreamRequest {
   const { origin, path, headers: masked, body } = hidden ?? { ...sent, path: `/${SHOWN}`, body: SHOWN }
@@ -58,12 +55,12 @@ export function withoutSecrets(sent: UpstreamRequest, hidden: UpstreamRequest | 
     const holds = masked.some((other, j) => j % 2 === 1 && masked[j - 1] === name && other.includes(SHOWN))
     return isSecretHeader(name) || holds ? withoutCredential(text) : text
   })
-  // A form is made of arguments only, and its boundary is in the headers.
+  // A form contains only arguments, and its boundary is in the headers.
   const shown = typeof sent.body === 'string' ? (body ?? '') : sent.body
   return { ...sent, origin, path, headers, ...(shown !== undefined && { body: shown }) }
 }
 
-/** A scheme without a credential, and nothing at all, are shown as they are. */
+/** Schemes without credentials, and empty values, are shown. */
 function withoutCredential(value: string): string {
   const [, scheme, rest] = /^(?:(Basic|Bearer|Digest|Token|ApiKey)(?: +|$))?(.*)$/is.exec(value) ?? []
   if (!rest) return value

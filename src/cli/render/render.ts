@@ -93,7 +93,7 @@ async function render(
 
 const NEEDS_SECRETS = 'the result depends on secrets: show it with --show-secrets'
 
-/** The tool as the first server that offers it would serve it; a file under work may have no server yet. */
+/** The tool as served by the first server that offers it; an unfinished file may have no server yet. */
 function compileOne(configuration: Configuration, tool: Tool, env: Env, secrets?: Secrets) {
   const { servers } = configuration
   const found = servers.findIndex(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true)
@@ -109,7 +109,7 @@ function compileOne(configuration: Configuration, tool: Tool, env: Env, secrets?
   return { compiled, problems, server, index }
 }
 
-/** An answer of the upstream with status 200 and this body; its type is seen by the body. */
+/** An upstream answer with status 200 and this body, whose type is detected. */
 function readAnswerFile(path: string): HttpAnswer {
   let body: Buffer
   try {

@@ -7,14 +7,14 @@ import type { ToolResult, UpstreamRequest } from '../../tools/index.ts'
 import type { Mask } from '../../tools/mask.ts'
 import { jsonText } from '../output.ts'
 
-/** A request as HTTP/1.1 writes it, with the whole URL in its first line. */
+/** A request in HTTP/1.1 syntax, with the whole URL in the first line. */
 export function requestText(request: UpstreamRequest, mask: Mask): string {
   const { method, url, headers, body } = shown(request, mask)
   const lines = [`${method} ${url}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
   return printableLines(`${lines.join('\n')}\n${body === undefined ? '' : `\n${body}\n`}`)
 }
 
-/** `{method, url, headers: [[name, value]…], body}`; `body` is absent when there is none. */
+/** `{method, url, headers: [[name, value]…], body}`; `body` is absent if empty. */
 export function requestJson(request: UpstreamRequest, mask: Mask): string {
   return jsonText(shown(request, mask))
 }
@@ -22,7 +22,7 @@ export function requestJson(request: UpstreamRequest, mask: Mask): string {
 function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: Mask) {
   const pairs: [string, string][] = []
   for (let i = 0; i < headers.length; i += 2) {
-    // On the wire a header is the bytes of its UTF-8 text, one character for each.
+    // Headers hold UTF-8 bytes, one character for each.
     const value = Buffer.from(headers[i + 1]!, 'latin1').toString('utf8')
     pairs.push([headers[i]!, mask(value)])
   }
@@ -34,14 +34,14 @@ function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: M
   }
 }
 
-/** Bytes that are no text are counted, not shown. */
+/** Binary bodies are shown by their size. */
 function bodyText(body: string | Buffer): string {
   if (typeof body === 'string') return body
   if (isUtf8(body) && !body.includes(0)) return body.toString('utf8')
   return `(${body.length} bytes of binary data)`
 }
 
-/** What the client gets, as text: each content, and the structured content behind it. */
+/** The client's result as text: each content, then the structured content. */
 export function resultText({ content, structuredContent, isError }: ToolResult, mask: Mask): string {
   const parts = content.map((one) => {
     if (one.type === 'text') return one.text
@@ -57,7 +57,7 @@ export function resultJson(result: ToolResult, mask: Mask): string {
   return `${printableJson(mask(stringify(result)))}\n`
 }
 
-/** How much there is of a response before and after it is shaped. */
+/** Sizes of a response before and after shaping. */
 export function sizesText({ body }: HttpAnswer, { content }: ToolResult): string {
   const after = content.reduce((sum, one) => sum + (one.type === 'text' ? one.text.length : 0), 0)
   const size = (characters: number) =>

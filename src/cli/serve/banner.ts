@@ -4,21 +4,21 @@ import { originOf, type Settings } from '../../config/index.ts'
 import { shellWord } from '../../text/index.ts'
 import { table } from '../output.ts'
 
-/** How `serve` was started, where that decides what other commands have to be given. */
+/** Flags of `serve` that other commands need too. */
 export interface BannerFlags {
-  /** A settings file that was named. */
+  /** Settings file, if named. */
   settings?: string
-  /** How people run plantgw, such as `npx plantgw`. */
+  /** How users run plantgw, such as `npx plantgw`. */
   command: string
-  /** Flags that other commands know nothing of. */
+  /** Flags that other commands lack. */
   host?: string
   port?: number | string
 }
 
-/** More lines to connect are not printed: the rest follows from them. */
+/** Maximum lines about connecting; users can derive the rest. */
 const MAX_LINES = 5
 
-/** What `serve` prints when it is ready: what is served, how to connect a client, and one line to try. */
+/** Output of `serve` when ready: what is served, how to connect a client, and one line to try. */
 export function banner({ routes }: Table, settings: Settings, port: number, flags: BannerFlags): string {
   const { plants } = settings
   const base = originOf({ ...settings, port })
@@ -55,19 +55,19 @@ function connectLine(
     `${flags.command} connect claude-code ${shellWord(prefix || '/')}`,
     ...(flags.settings === undefined ? [] : [`--settings ${shellWord(flags.settings)}`]),
     ...(isMoved ? [`--url ${base}`] : []),
-    // At another address it is not known that the prefix requires one.
+    // At another address, it is unknown whether the prefix requires a token.
     ...(isMoved && access === 'token' ? [`--token-env ${TOKEN_ENV}`] : []),
   ].join(' ')
 }
 
-/** What `tools` and `call` take: a prefix, where the settings say enough. */
+/** The argument of `tools` and `call`: a prefix, if the settings suffice. */
 function target(prefix: string, base: string, { settings, host, port }: BannerFlags): string {
   if ((host ?? port) !== undefined) return shellWord(`${base}${prefix}/mcp`)
   const named = shellWord(prefix || '/')
   return settings === undefined ? named : `${named} --settings ${shellWord(settings)}`
 }
 
-/** What a table serves, for people: a line for each prefix. */
+/** The served prefixes, one line each. */
 export function printedRoutes({ routes }: Pick<Table, 'routes'>): string {
   const rows = [...routes.values()].map(
     ({ prefix, ssePrefix, configuration, tenant, tools, proxy, authenticate }) => [

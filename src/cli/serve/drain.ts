@@ -6,32 +6,32 @@ import { Fault } from '../../mcp/index.ts'
 import type { Gateway } from '../../server/gateway.ts'
 
 export interface DrainLimits {
-  /** Milliseconds in which connections are still taken. */
+  /** Milliseconds in which connections are still accepted. */
   grace: number
-  /** Milliseconds for calls under way after that. */
+  /** Milliseconds allowed for running calls after that. */
   timeout: number
 }
 
-/** Milliseconds of silence after which a connection that is owed no answer ends. */
+/** Milliseconds of silence after which a connection without a pending answer is closed. */
 const SILENCE = 500
-/** Milliseconds between two looks at the connections. */
+/** Milliseconds between checks of connections. */
 const SWEEP = 20
 /**
- * Milliseconds without a new connection after which the listener closes, and for how long that is waited for: on a busy
- * machine a client may take a while to connect for its next call.
+ * Milliseconds without a new connection after which the listener closes, and the maximum wait: on a busy machine a
+ * client may take a while to connect for its next call.
  */
 const CALM = 100
 const LONGEST_CALM = 500
-/** Milliseconds between two looks whether it is calm. */
+/** Milliseconds between checks for such a pause. */
 const LOOK = 20
 
-/** How connections are kept from coming; `closed` resolves once the last one has ended. */
+/** Stops new connections; `closed` resolves once the last one has ended. */
 export type Shut = () => Promise<{ closed: Promise<void> }>
 
 /**
- * Ends a server as Envoy drains: for a while everything is answered, each response with `Connection: close`, so that
- * clients and load balancers turn elsewhere by themselves; then the listener closes, calls under way finish, and those
- * that are left end with an error, or are cut off. Event streams end first, and again when the listener has closed.
+ * Ends a server as Envoy drains: for a while everything is answered with `Connection: close`, so that clients and load
+ * balancers move elsewhere; then the listener closes, running calls finish, and the rest end with an error or are cut
+ * off. Event streams end first, and again after the listener has closed.
  */
 export async function drain(
   guarded: Guarded,
@@ -51,7 +51,7 @@ export async function drain(
   let limit = setTimeout(() => {
     const message = `The gateway is shutting down: the call did not end within ${timeout / 1000} s (drain.timeout)`
     gateway.hub.cut(new Fault('lost', message))
-    // Their answers go out, and whatever had none is cut off.
+    // Answers are sent; connections without one are cut off.
     limit = setTimeout(() => server.closeAllConnections(), SILENCE)
   }, timeout)
   await gateway.hub.drain(timeout + SILENCE)
@@ -63,8 +63,8 @@ export async function drain(
 type Pair = [request: IncomingMessage, response: ServerResponse]
 
 /**
- * Closes the listener, not its connections. The system resets connections that it has ready and that were not taken yet,
- * so requests are held back for a moment first: a client that waits for its answer does not connect anew.
+ * Closes the listener, not its connections. The kernel resets connections that were not accepted yet, so requests are
+ * held briefly first: a client that waits for its answer does not connect again.
  */
 async function closeListener(server: Server, shut: Shut): ReturnType<Shut> {
   const listeners = server.listeners('request') as ((...pair: Pair) => void)[]
@@ -78,16 +78,16 @@ async function closeListener(server: Server, shut: Shut): ReturnType<Shut> {
   return shutting
 }
 
-/** Closes a listener of this process in a calm moment. */
+/** Closes a listener of this process during a pause. */
 export async function shutServer(server: TcpServer): ReturnType<Shut> {
   await calm(server)
-  // That of HTTP servers also ends idle connections, even if their next request is already here.
+  // `close` of HTTP servers also ends idle connections, even if their next request has arrived.
   return {
     closed: new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve())),
   }
 }
 
-/** Resolves right after the event loop has taken what connections there were, once new ones do not come in quick succession. */
+/** Resolves right after pending connections were accepted, once new ones do not follow quickly. */
 async function calm(server: TcpServer): Promise<void> {
   let last = performance.now()
   const deadline = last + LONGEST_CALM
@@ -102,7 +102,7 @@ async function calm(server: TcpServer): Promise<void> {
   server.off('connection', connected)
 }
 
-/** Knows which connections are owed no answer and say nothing, such as idle ones and half-sent requests. */
+/** Detects connections without a pending answer and without traffic, such as idle ones and half-sent requests. */
 function watchSilence({ connections }: Guarded): { end(): void; stop(): void } {
   const heard = new WeakMap<Socket, { bytes: number; at: number }>()
   let ending = false
@@ -116,7 +116,7 @@ function watchSilence({ connections }: Guarded): { end(): void; stop(): void } {
     }
   }, SWEEP)
   return {
-    /** From now on they are closed. */
+    /** From now on such connections are closed. */
     end() {
       ending = true
     },
@@ -124,7 +124,7 @@ function watchSilence({ connections }: Guarded): { end(): void; stop(): void } {
   }
 }
 
-/** Whether its request has come whole, so that nothing but the response is waited for. */
+/** Whether the request is complete and only the response is missing. */
 function isOwed(response: ServerResponse): boolean {
   return response.req.complete && !isOut(response)
 }

@@ -28,9 +28,9 @@ const SOCKET_ADVICE: Record<string, string> = {
 }
 
 /**
- * Serves at an address, within the limits of connections.
- * @param what names the setting of the address, for people
- * @throws Error that says what to change, where it cannot listen
+ * Serves at an address, within the connection limits.
+ * @param what the setting of the address, for messages
+ * @throws Error with advice if it cannot listen
  */
 export async function listen(
   app: Hono,
@@ -46,7 +46,7 @@ export async function listen(
 
 /**
  * A server that does not listen yet.
- * @param counted connections beyond a limit, where another process counts them
+ * @param counted surplus connections, if another process counts them
  */
 export function serveApp(
   app: Hono,
@@ -71,9 +71,9 @@ export function serveApp(
 }
 
 /**
- * Has a server listen.
- * @param what names the setting of the address, for people
- * @throws Error that says what to change, where it cannot listen
+ * Makes a server listen.
+ * @param what the setting of the address, for messages
+ * @throws Error with advice if it cannot listen
  */
 export async function bind(
   server: Server,
@@ -102,10 +102,9 @@ export async function bind(
 }
 
 /**
- * Whether the port can be had, before anything else is taken: a lock that a running gateway has would be reported instead.
- * It is called, not listened on: what connects to a listener that closes at once is reset, such as a proxy in front that
- * waits for this gateway to come back.
- * @throws Error that says that it is in use
+ * Checks early that the port is free, as otherwise a running gateway's lock would be reported instead. It connects
+ * instead of listening: closing a listener would reset connections of a proxy that waits for this gateway.
+ * @throws Error if the port is in use
  */
 export async function mustBeFree(
   { host, port }: { host: string; port: number },
@@ -114,13 +113,13 @@ export async function mustBeFree(
   const isAny = host === '0.0.0.0' || host === '::'
   const own = new OwnAddresses()
   own.add({ address: '0.0.0.0', port })
-  // Everything else is reported where it is listened on.
+  // Other faults are reported when listening.
   if (!isAny && !isLoopback(host) && !own.has(host, port)) return
   const refusal = await refusalOf({ host: isAny ? '127.0.0.1' : host, port })
   if (refusal === undefined) throw new Error(`${ADVICE.EADDRINUSE?.({ host, port })} (${what})`)
 }
 
-/** The code of the error with which a connection fails; undefined where somebody listens. */
+/** The error code of a failed connection; undefined if it succeeds. */
 function refusalOf(address: { host: string; port: number } | { path: string }): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(address, () => {
@@ -130,13 +129,13 @@ function refusalOf(address: { host: string; port: number } | { path: string }): 
   })
 }
 
-/** @param backlog connections that wait to be accepted; the kernel resets those beyond, or has them wait for seconds */
+/** @param backlog connections waiting to be accepted; the kernel resets or delays further ones */
 function listenAt(server: Server, address: ListenAddress, backlog: number, then: () => void): void {
   if (address.path === undefined) {
     const { port, host } = address
     return void server.listen({ port, host, backlog }, then)
   }
-  // A socket is made with the rights that the mask leaves: those of the owner.
+  // The umask restricts the socket to its owner.
   const mask = process.umask(0o177)
   try {
     server.listen({ path: address.path, backlog }, then)
@@ -145,7 +144,7 @@ function listenAt(server: Server, address: ListenAddress, backlog: number, then:
   }
 }
 
-/** The name decides who may do what without credentials, and the system what the name stands for. */
+/** Access without credentials depends on the name, but the system decides what the name resolves to. */
 function misnamed(server: Server, { host, path }: { host?: string; path?: string }): string | undefined {
   if (path !== undefined || host === undefined || !isLoopback(host)) return undefined
   const { address } = server.address() as AddressInfo
@@ -154,17 +153,17 @@ function misnamed(server: Server, { host, path }: { host?: string; path?: string
     : `${host} is ${address} on this machine, which others reach: write 127.0.0.1`
 }
 
-/** Removes the socket of a process that was killed; one that somebody listens on stays. */
+/** Removes the socket of a killed process; a socket in use stays. */
 async function removeStale(path: string): Promise<void> {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return
   if ((await refusalOf({ path })) === 'ECONNREFUSED') rmSync(path, { force: true })
 }
 
-/** Answers what comes to a server by the app. */
+/** Answers a server's requests by the app. */
 export function answerBy(app: Hono): RequestListener {
   const handle = getRequestListener(app.fetch, {
     errorHandler: failed,
-    // For requests without a Host header, which would be refused; the steps see that there was none.
+    // For requests without a Host header, which would be refused; the steps see that it is missing.
     hostname: 'localhost',
   })
   return (request, response) => {
@@ -172,7 +171,7 @@ export function answerBy(app: Hono): RequestListener {
   }
 }
 
-/** Answers a request whose target or `Host` is no part of a URL, or whose answer could not be sent as it was. */
+/** Answers a request whose target or `Host` is invalid, or whose answer could not be sent. */
 function failed(error: unknown): Response {
   if (error instanceof RequestError) {
     const message = 'The target of the request and its Host header are not a valid URL'
@@ -182,7 +181,7 @@ function failed(error: unknown): Response {
   return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
 }
 
-/** Ends a listener whose requests nobody waits for. */
+/** Ends a listener with its connections. */
 export function endListener({ server }: Guarded): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
@@ -190,7 +189,7 @@ export function endListener({ server }: Guarded): Promise<void> {
   })
 }
 
-/** Where a server listens, with the port that it was given. */
+/** Where a server listens, with its actual port. */
 export function boundText({ server }: Guarded, address: ListenAddress): string {
   if (address.path !== undefined) return listenText(address)
   return listenText({ host: address.host, port: (server.address() as AddressInfo).port })

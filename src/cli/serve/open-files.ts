@@ -2,16 +2,16 @@ import { close, open } from 'node:fs'
 import type { Server } from 'node:net'
 import type { Logger } from '../../telemetry/log.ts'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between checks. */
 const LOOK = 1_000
-/** Milliseconds between two lines of one shortage. */
+/** Minimum milliseconds between two lines about one shortage. */
 const REPEAT = 60_000
-/** The process, or the system, has as many open files as it may. */
+/** The process or system has reached its limit of open files. */
 const SHORTAGES = new Set(['EMFILE', 'ENFILE'])
 
 /**
- * Logs while no file can be opened, until the server closes. Connections that come then are closed by Node without a
- * word to anybody, so whether there is room for one is tried.
+ * Logs while no file can be opened, until the server closes. Node silently closes connections in this state, so it is
+ * probed.
  */
 export function watchOpenFiles(server: Server, connections: () => number, log: Logger): void {
   let said: number | undefined
@@ -32,7 +32,7 @@ export function watchOpenFiles(server: Server, connections: () => number, log: L
       'too many open files: new connections are closed; raise the limit (`ulimit -n`, or LimitNOFILE of systemd)',
     )
   }
-  // Where Node tells of a connection that could not be taken after all.
+  // Node reports connections that could not be accepted.
   server.on('error', ({ code }: NodeJS.ErrnoException) => report(code))
   const timer = setInterval(look, LOOK).unref()
   server.once('close', () => clearInterval(timer))

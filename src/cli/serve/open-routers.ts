@@ -4,10 +4,10 @@ import { printableLines } from '../../findings/frame.ts'
 import type { Finding } from '../../findings/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
-/** Routers that are named before the rest is a number. */
+/** Maximum routers named in the message. */
 const MAX_NAMED = 10
 
-/** Why `serve` does not begin where other machines would reach routers that authenticate nobody, and the ways out. */
+/** Why `serve` refuses to start if other machines could reach routers without authentication, with the alternatives. */
 export function refusal(open: readonly Finding[]): string {
   const named = open.slice(0, MAX_NAMED).map(({ file, range, message }) => {
     const { line, column } = range?.start ?? {}
@@ -27,7 +27,7 @@ export function refusal(open: readonly Finding[]): string {
   return `${lines.map(printableLines).join('\n')}\n`
 }
 
-/** Warns of what `allowUnauthenticated` opens, so that nobody has to find out. */
+/** Warns about routers opened by `allowUnauthenticated`. */
 export function warnOfOpen({ routes }: Table, settings: Settings, log: Logger): void {
   const { host } = settings
   if (exposedAt({ ...settings, allowUnauthenticated: false }) === undefined) return

@@ -8,32 +8,32 @@ import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { noSuch } from '../options.ts'
 
-/** What `serve --stdio` has of the process. */
+/** Standard output and end of `serve --stdio`. */
 export interface Stdio {
   output: Output
   /** Resolves at the first signal to end. */
   cut: Promise<unknown>
 }
 
-/** How clients reach a gateway that has started. */
+/** A transport of a started gateway. */
 export interface Reached {
   /** Prints what is served. */
   announce?(): void
   /** Resolves when no client is left; absent: others may come. */
   over?: Promise<undefined>
-  /** Resolves when what was under way has ended. @param signal that ends it; undefined: no client is left */
+  /** Resolves when running work has ended. @param signal that ends it; undefined: no client is left */
   drain(signal: string | undefined): Promise<void>
 }
 
-/** Milliseconds for answers of calls that were ended. */
+/** Milliseconds allowed for answers of ended calls. */
 const SILENCE = 500
 
-/** Standard output, which carries nothing but messages, one a line. */
+/** Standard output, reserved for messages, one a line. */
 export class Output {
-  /** Resolves when nobody reads it any more. */
+  /** Resolves when the reader has closed it. */
   readonly broken: Promise<undefined>
   private break!: () => void
-  /** Made once the settings have said how much may wait. */
+  /** Created once the settings define the limit. */
   private hold: Hold | undefined
   private isBroken = false
   private waiting = 0
@@ -51,7 +51,7 @@ export class Output {
     process.stdout.on('error', () => this.break())
   }
 
-  /** A client that does not read is given up once more than `maxQueued` waits for it. */
+  /** A client that does not read is given up once more than `maxQueued` is waiting. */
   write(line: string): void {
     if (this.isBroken) return
     const text = `${line}\n`
@@ -68,7 +68,7 @@ export class Output {
     })
   }
 
-  /** Resolves when the client has all lines, or takes none any more. */
+  /** Resolves when the client has all lines, or has stopped reading. */
   flushed(): Promise<void> {
     return new Promise((resolve) => {
       if (!this.waiting || this.isBroken) resolve()
@@ -77,7 +77,7 @@ export class Output {
   }
 }
 
-/** Takes standard output for messages: what anything else prints there goes to standard error from now on. */
+/** Reserves standard output for messages: everything else written there goes to standard error. */
 export function takeOutput(): Output {
   const { stdout, stderr } = process
   const write = stdout.write.bind(stdout)
@@ -86,9 +86,8 @@ export function takeOutput(): Output {
 }
 
 /**
- * The settings of a process that listens nowhere and may run beside one that does: it takes neither its pid file nor its
- * plant store.
- * @throws Error where the audit log wants standard output
+ * The settings for a process without listeners beside another one: without its pid file and plant store.
+ * @throws Error if the audit log uses standard output
  */
 export function withoutPorts(settings: Settings, { pid }: { pid?: string }): Settings {
   const { plants: _, admin: __, tls: ___, cluster: ____, pid: own, ...rest } = settings
@@ -97,7 +96,7 @@ export function withoutPorts(settings: Settings, { pid }: { pid?: string }): Set
   return { ...rest, host: '127.0.0.1', ...(pid !== undefined && own !== undefined && { pid: own }) }
 }
 
-/** Milliseconds for calls under way when the gateway ends. */
+/** Milliseconds allowed for running calls when the gateway ends. */
 export function drainTimeout({ drain, limits }: Settings): number {
   return drain.timeout ?? limits.timeout + 5_000
 }
@@ -108,7 +107,7 @@ interface Client extends Stdio {
   log: Logger
 }
 
-/** Serves the client on standard input and output until its input ends. */
+/** Serves the client on standard input and output until the input ends. */
 export function reachStdio(gateway: Gateway, { output, cut, prefix, settings, log }: Client): Reached {
   const route = chosenRoute(gateway.table(), prefix)
   const connection = gateway.connect(route, (line) => output.write(line))
@@ -122,7 +121,7 @@ export function reachStdio(gateway: Gateway, { output, cut, prefix, settings, lo
       const timeout = drainTimeout(settings)
       connection.end()
       const timer = setTimeout(() => end(`the call did not end within ${timeout / 1000} s`), timeout)
-      // Whoever sends a signal after the end of the input, or reads nothing more, waits for no answer.
+      // After a signal, or if the client stops reading, do not wait for answers.
       const hurry = signal === undefined ? cut.then(() => {}) : new Promise<void>(() => {})
       Promise.race([hurry, output.broken])
         .then(() => end('nobody waits for the call'))
@@ -135,7 +134,7 @@ export function reachStdio(gateway: Gateway, { output, cut, prefix, settings, lo
   }
 }
 
-/** @throws Error that names the prefixes, where the one that was asked for is not served */
+/** @throws Error with the prefixes, if the requested one is not served */
 function chosenRoute({ routes }: Table, prefix: string | undefined): Route {
   const [first] = routes.values()
   if (!first) throw new Error('no prefix is served: the configurations have no routers')

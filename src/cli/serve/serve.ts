@@ -50,7 +50,7 @@ interface ServeFlags extends SettingsFlags {
   prefix?: string
 }
 
-/** What decides the address, in messages. */
+/** The setting of the address, for messages. */
 const LISTEN_FLAGS = '--host and --port'
 
 export function serveCommand(exit: (code: number) => void): Command {
@@ -105,7 +105,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     ? openPool({ settings: { ...settings, logger }, version: VERSION, log, stream })
     : undefined
   if (!flags.printRoutes && !output) await mustBeFree(settings, LISTEN_FLAGS)
-  // Before anything is taken: by default a signal would end the process and leave it behind.
+  // Register early: by default a signal would end the process and leave resources behind.
   catchHangUps()
   const signals = catchEnds()
   const held: Held = []
@@ -142,7 +142,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     await Promise.race([letGo(held), pause(END_LIMIT)])
     removePid()
     log.flush?.()
-    // What is waited for yet, such as a database or a server that does not answer, would hold the process.
+    // Pending work, such as an unresponsive database, would keep the process alive.
     return process.exit(code)
   } finally {
     await letGo(held)
@@ -155,10 +155,10 @@ function atLeastWarn({ logger: { level } }: Settings): Settings['logger']['level
   return level === 'error' || level === 'silent' ? level : 'warn'
 }
 
-/** Milliseconds for connections, children and stores to close: more than children are given to end. */
+/** Milliseconds allowed for closing connections, children and stores: longer than the children's grace. */
 const END_LIMIT = 5_000
 
-/** What closes what was taken, the last first. */
+/** Closers of acquired resources; the last is called first. */
 type Held = (() => unknown)[]
 
 async function letGo(held: Held): Promise<void> {
@@ -170,7 +170,7 @@ interface Start {
   settings: Settings
   log: Logger
   flags: ServeFlags
-  /** Takes what closes what the start takes. */
+  /** Receives the closers of resources acquired by the start. */
   held: Held
   /** Absent: this process serves. */
   pool: Pool | undefined
@@ -181,7 +181,7 @@ interface Started extends Pick<Reached, 'over'> {
   end(signal: string | undefined): Promise<void>
 }
 
-/** Prints what is wrong. @returns the exit code where that keeps it from serving */
+/** Prints findings. @returns the exit code if they prevent serving */
 function reportFindings({ gateway, findings, sources }: Awaited<ReturnType<typeof createGateway>>): number {
   const open = gateway ? [] : findings.filter(({ code }) => code === 'open-router')
   const others = open.length ? findings.filter(({ code }) => code !== 'open-router') : findings
@@ -190,7 +190,7 @@ function reportFindings({ gateway, findings, sources }: Awaited<ReturnType<typeo
   return open.length ? 2 : 1
 }
 
-/** @returns what ends it, once it serves; an exit code if it does not */
+/** @returns a function that ends it, once it serves; or an exit code */
 async function start({
   paths,
   settings,
@@ -243,7 +243,7 @@ async function start({
   if (gateway) held.push(() => gateway.close())
   const code = reportFindings(made)
   if (!gateway) return { code }
-  // From now on somebody waits.
+  // From now on clients may be waiting.
   held.push(watchEventLoop(log, gateway.onLoopDelay))
   const reached = stdio
     ? reachStdio(gateway, { ...stdio, prefix: flags.prefix, settings, log })
@@ -270,7 +270,7 @@ async function start({
   }
 }
 
-/** Listens for clients of HTTP. */
+/** Listens for HTTP clients. */
 async function reachHttp(
   gateway: Gateway,
   {
@@ -307,13 +307,13 @@ async function reachHttp(
   )
   return {
     announce() {
-      // What reads the audit log expects nothing else.
+      // The reader of an audit log on standard output expects nothing else.
       const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
       if (!flags.quiet)
         out.write(banner(gateway.table(), settings, port, { ...flags, command: ownCommand('.') }))
     },
     drain(signal) {
-      // Whoever ends it by Ctrl-C has no load balancer that must notice.
+      // Ctrl-C is interactive: no load balancer has to notice first.
       const grace = signal === 'SIGINT' ? 0 : settings.drain.grace
       return listening.drain({ grace, timeout: drainTimeout(settings) })
     },
@@ -332,7 +332,7 @@ async function listenHere(
   return { address, port: address.port, drain: (limits) => drain(listening, gateway, limits) }
 }
 
-/** What `admin.listen` names; undefined: the main listener has the gateway's own pages. */
+/** Listens at `admin.listen`; undefined: the main listener has the admin routes. */
 async function listenForPages(
   { adminApp, ownAddresses }: Gateway,
   { admin, limits }: Settings,
@@ -357,10 +357,10 @@ async function printRoutes(options: GatewayOptions): Promise<number> {
   return hasErrors(findings) ? 1 : 0
 }
 
-/** Reloads on a signal and, when the settings say so, at every interval. */
+/** Reloads on signals and, if configured, at intervals. */
 function watchReloads(gateway: Gateway, settings: Settings, manager: ServiceManager): { stop: () => void } {
   let stopped = false
-  // What came of it, also that it failed, is in the log.
+  // The result or failure is logged.
   const reload = (trigger: string, then = () => {}) => {
     if (!stopped) gateway.reloads.request(trigger).then(then, then)
   }
@@ -371,7 +371,7 @@ function watchReloads(gateway: Gateway, settings: Settings, manager: ServiceMana
   const interval = () => reload('interval')
   const timer = settings.reload_switch ? setInterval(interval, settings.reload_interval) : undefined
   return {
-    // The handler of SIGHUP stays: without one the signal would end the process in the middle of its calls.
+    // The SIGHUP handler stays: without it, the signal would end the process during its calls.
     stop() {
       stopped = true
       clearInterval(timer)

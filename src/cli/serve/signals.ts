@@ -1,10 +1,10 @@
 import { RELOAD_SIGNALS } from '../../notify/signal.ts'
 
-/** What signals ask of `plantgw serve`. */
+/** Signals handled by `plantgw serve`. */
 export interface Signals {
   /** Resolves with the name of the first SIGTERM or SIGINT. */
   readonly end: Promise<string>
-  /** Runs at the second one, before the process exits at once with code 1. */
+  /** Called at the second one, before the process exits with code 1. */
   onSecond: () => void
 }
 
@@ -16,23 +16,20 @@ const hangUp = (signal: string) => {
   else hungUp = signal
 }
 
-/**
- * From now on a signal to reload is remembered and does not end the process, as it would by default. May be called
- * again.
- */
+/** From now on reload signals are remembered instead of ending the process. May be called again. */
 export function catchHangUps(): void {
   for (const signal of RELOAD_SIGNALS)
     if (!process.listeners(signal).includes(hangUp)) process.on(signal, hangUp)
 }
 
-/** Calls `then` with the name of every signal to reload from now on, and once for those that came before. */
+/** Calls `then` with every reload signal from now on, and once for earlier ones. */
 export function onHangUps(then: (signal: string) => void): void {
   onHangUp = then
   if (hungUp) then(hungUp)
   hungUp = undefined
 }
 
-/** From now on SIGTERM and SIGINT do not end the process by themselves. */
+/** From now on SIGTERM and SIGINT no longer end the process directly. */
 export function catchEnds(): Signals {
   let first: ((signal: string) => void) | undefined
   const signals = {
@@ -51,7 +48,7 @@ export function catchEnds(): Signals {
     process.exit(1)
   }
   for (const signal of ['SIGTERM', 'SIGINT']) {
-    // That of the first lines of the program ends it at once.
+    // The handler of the entry script exits at once.
     process.removeAllListeners(signal)
     process.on(signal, caught)
   }

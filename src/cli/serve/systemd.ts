@@ -2,19 +2,19 @@ import { spawn } from 'node:child_process'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 
-/** Tells the service manager how the service is (sd_notify(3)). What is told goes out in order; nobody waits for it. */
+/** Notifies the service manager (sd_notify(3)). Messages are sent in order, without waiting. */
 export interface ServiceManager {
-  /** It serves. */
+  /** The service is ready. */
   ready(): void
-  /** A reload that the manager may wait for has begun; `ready` ends it. */
+  /** A reload has begun; `ready` ends it. */
   reloading(): void
-  /** It is about to end. */
+  /** The service is about to end. */
   stopping(): void
 }
 
 /**
- * The service manager that started this process, if it wants to be told: with `Type=notify`, systemd sets `NOTIFY_SOCKET`.
- * Node has no datagram sockets of the kind that it names, so `systemd-notify` of systemd sends the messages.
+ * The service manager that started this process, if it expects notifications: with `Type=notify`, systemd sets
+ * `NOTIFY_SOCKET`. Node has no datagram Unix sockets, so `systemd-notify` sends the messages.
  */
 export function serviceManager(env: NodeJS.ProcessEnv, log: Logger): ServiceManager {
   const { NOTIFY_SOCKET, PATH } = env
@@ -39,7 +39,7 @@ export function serviceManager(env: NodeJS.ProcessEnv, log: Logger): ServiceMana
     },
     reloading() {
       reloads++
-      // The clock of the kernel in microseconds, as Type=notify-reload wants it.
+      // Kernel clock in microseconds, as Type=notify-reload requires.
       if (reloads === 1)
         send('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`, 'STATUS=reloading')
     },
@@ -50,7 +50,7 @@ export function serviceManager(env: NodeJS.ProcessEnv, log: Logger): ServiceMana
   }
 }
 
-/** @returns what went wrong */
+/** @returns the error, if any */
 function notify(variables: readonly string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn('systemd-notify', variables, { env, stdio: 'ignore' })

@@ -4,26 +4,26 @@ import { readTls, type TlsFault, type TlsFiles } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { seldom } from '../../telemetry/seldom.ts'
 
-/** The certificate of the listener, as its files are. It holds a timer: close it. */
+/** The listener's certificate from its files. It holds a timer, so close it. */
 export interface ListenerTls {
   readonly context: SecureContextOptions
   readonly clientCertificates: boolean
-  /** Reads the files again; what they hold now is for new connections. A bad file is in the log, and what was served stays. */
+  /** Reads the files again, for new connections. A bad file is logged, and the previous certificate stays. */
   refresh(): void
-  /** Logs a connection that did not get through the handshake, such as one without a client certificate. */
+  /** Logs a failed handshake, such as one without a client certificate. */
   refused(address: string | undefined, code: string | undefined): void
-  /** Is called with every new context. */
+  /** Registers a callback for every new context. */
   onRenewal(renew: (context: SecureContextOptions) => void): void
   close(): void
 }
 
-/** Milliseconds between two looks at the files: tools that renew certificates tell nobody. */
+/** Milliseconds between checks of the files, as renewal tools do not notify. */
 const LOOK = 30_000
 
-/** Milliseconds between two lines of the same. */
+/** Minimum milliseconds between two identical lines. */
 const REPEAT = 60_000
 
-/** @throws Error where the files cannot be served */
+/** @throws Error if the files are unusable */
 export function openTls(files: TlsFiles, log: Logger): ListenerTls {
   const first = readTls(files)
   if (!first.context) throw new Error(`tls: ${saidOf(first.faults)}`)

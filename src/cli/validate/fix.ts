@@ -7,18 +7,18 @@ import { replaceFile } from '../../durable/file.ts'
 import { type Finding, printableLines } from '../../findings/index.ts'
 import type { ReportFlags } from './report.ts'
 
-/** What `--fix` did. */
+/** Result of `--fix`. */
 export interface FixedFiles {
   /** A line for each fix. */
   lines: string
-  /** The fixed text of standard input, where that was read. */
+  /** The fixed text of standard input, if that was read. */
   stdin: string | undefined
 }
 
 /**
- * Fixes files in place where it is unambiguous: names that are one edit away from the only one that can be meant,
- * slashes of prefixes, quotes of truth values. Comments and layout stay.
- * @param wanted the findings of a file that may be fixed
+ * Fixes files in place if unambiguous: names one edit away from the only candidate, slashes of prefixes, quotes of
+ * truth values. Comments and layout stay.
+ * @param wanted findings that may be fixed
  */
 export async function fixFiles(
   paths: readonly string[],
@@ -40,8 +40,8 @@ export async function fixFiles(
 }
 
 /**
- * Prints the fixes, then the report. Where the fixed text goes to standard output, both go to standard error; a report
- * for programs stays whole.
+ * Prints the fixes, then the report. If the fixed text goes to standard output, both go to standard error; a
+ * machine-readable report stays complete.
  */
 export function printFixed(
   report: string,
@@ -63,13 +63,13 @@ function fixedLine({ finding: { file, fix }, was, now }: Fixed): string {
 }
 
 /**
- * Replaces the file in one step; its mode and links stay.
- * @throws Error when something else changed it meanwhile, or it cannot be written
+ * Replaces the file atomically, keeping its mode and links.
+ * @throws Error if it changed meanwhile, or cannot be written
  */
 async function rewrite({ file, text }: ReadConfiguration, fixed: string): Promise<void> {
   const path = realpathSync(file)
   const before = readFileSync(path, 'utf8')
-  // The reader drops a byte order mark.
+  // The reader removes a byte order mark.
   const mark = before.startsWith('\ufeff') ? '\ufeff' : ''
   if (before !== mark + text) throw new Error(`${file} changed in the meantime and was not written`)
   await replaceFile(path, `${path}.${process.pid}.tmp`, [mark + fixed], statSync(path).mode)

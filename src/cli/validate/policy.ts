@@ -13,14 +13,14 @@ import { applyIgnores, CHECKS, CODES, type Finding, type FindingCode, select } f
 import { nearest } from '../../text/index.ts'
 import { namedSource } from '../settings.ts'
 
-/** Which findings are reported. */
+/** Flags that select findings. */
 export interface PolicyFlags {
   only?: string[]
   skip?: string[]
   lintConfig?: string
 }
 
-/** Adds the options that pick checks. */
+/** Adds the options that select checks. */
 export function withCheckOptions(command: Command): Command {
   const checks = Object.keys(CHECKS).join(', ')
   return command
@@ -36,7 +36,7 @@ export function withLintConfig(command: Command): Command {
   )
 }
 
-/** @throws Error for what is neither a check nor a code */
+/** @throws Error for an unknown check or code */
 function names(text: string, before: readonly string[]): string[] {
   const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
   const given = text
@@ -54,13 +54,13 @@ function names(text: string, before: readonly string[]): string[] {
 
 export interface Policy {
   config: LintConfig
-  /** What is wrong with the lint configuration itself. */
+  /** Findings about the lint configuration itself. */
   findings: Finding[]
   source: Source | undefined
   /**
-   * Leaves out what comments, flags and the lint configuration silence, and sets severities; sorted.
-   * @param unread files that could not be looked into
-   * @param ran whether a code was looked for at all
+   * Removes findings silenced by comments, flags and the lint configuration, and sets severities; sorted.
+   * @param unread unreadable files
+   * @param ran whether a code was checked
    */
   apply(
     findings: readonly Finding[],
@@ -70,11 +70,11 @@ export interface Policy {
   ): Finding[]
 }
 
-/** @throws Error when the file of `--lint-config` cannot be read */
+/** @throws Error if the file of `--lint-config` is unreadable */
 export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy {
   const read = namedSource(flags.lintConfig ?? findLintConfig(paths), 'lint configuration')
   const { config = { severity: {}, limits: {} }, findings: all } = readLintConfig(read, process.env)
-  // One that nobody named may be a link, made by anybody who can write to the folder.
+  // A discovered file may be a link planted by anyone who can write to the folder.
   const isHidden =
     read !== undefined && flags.lintConfig === undefined && leadsOutside(read.file, dirname(read.file))
   const source = isHidden ? { file: read.file, text: '' } : read
@@ -91,7 +91,7 @@ export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy
   }
 }
 
-/** Not a pipe or a device, which would be read without end; errors are reported when the path is read. */
+/** Excludes pipes and devices, which could be endless; errors are reported when the path is read. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile()

@@ -13,19 +13,19 @@ import { formatOption, wholeNumber } from '../options.ts'
 import { wantsColor, withoutSecrets } from '../output.ts'
 import { VERSION } from '../version.ts'
 
-/** What a command that checks has to print. */
+/** Output of a checking command. */
 interface Output {
   findings: readonly Finding[]
-  /** The text of each file that was looked at. */
+  /** The text of each checked file. */
   sources: ReadonlyMap<string, string>
   color: boolean
   /** Why the command fails although no finding is an error. */
   failure: string | undefined
-  /** What text says without findings. */
+  /** Text without findings. */
   sound: string
 }
 
-/** How findings are printed; a further format is a row. */
+/** Output formats of findings; add a row for a new one. */
 export const FORMATS = {
   text({ findings, sources, color, failure, sound }: Output) {
     const last = failure === undefined ? '' : `${failure}\n`
@@ -43,7 +43,7 @@ export const FORMATS = {
 
 export type Format = keyof typeof FORMATS
 
-/** How findings are printed, and what makes the command fail. */
+/** Output flags, and flags that make the command fail. */
 export interface ReportFlags {
   format: Format
   quiet?: boolean
@@ -66,9 +66,9 @@ export function withReportOptions(command: Command): Command {
 }
 
 /**
- * What a command that checks prints on standard output, and its exit code.
- * @param sources the text of each file that was looked at
- * @param sound what text says when there are no findings
+ * Report on standard output, and exit code, of a checking command.
+ * @param sources the text of each checked file
+ * @param sound text without findings
  */
 export function report(
   findings: readonly Finding[],

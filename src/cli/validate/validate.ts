@@ -50,15 +50,15 @@ export function lintTemplatesCommand(exit: (code: number) => void): Command {
   )
 }
 
-/** Of other checks only what is about templates. */
+/** Whether a finding of another check concerns templates. */
 function isOfTemplates(code: FindingCode): boolean {
   return code === 'form-data-with-body' || code === 'env-unset' || checkOf(code) === 'templates'
 }
 
-/** What a template without quotes is reported as. */
+/** Findings caused by a template without quotes. */
 const UNQUOTED: ReadonlySet<FindingCode> = new Set(['wrong-type', 'not-json', 'yaml-syntax'])
 
-/** A template without quotes is a map to YAML: it stands on the lines below the key. */
+/** YAML reads an unquoted template as a map on the lines below the key. */
 function isUnquoted({ code, range }: Finding, text: string | undefined): boolean {
   if (!UNQUOTED.has(code) || !range || text === undefined) return false
   const { offset, column } = range.start
@@ -67,10 +67,10 @@ function isUnquoted({ code, range }: Finding, text: string | undefined): boolean
   return [first, ...(end < 0 ? lines : lines.slice(0, end))].some((line) => line.includes('{{'))
 }
 
-/** A part of what can be found. */
+/** A selection of findings. */
 interface Scope {
   has(code: FindingCode): boolean
-  /** Whether it has a finding of another code. */
+  /** Whether it includes a finding of another code. */
   hasFinding(found: Finding, text: string | undefined): boolean
 }
 
@@ -132,19 +132,19 @@ async function validate(
   // Comments also silence findings in files whose text is not shown.
   const whole = new Map([...texts, ...configurations.map(({ file, text }) => [file, text] as const)])
   const selected = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
-  // The settings are what was asked for, where nothing else was.
+  // Without other files, the settings themselves count.
   const files = sources.size + (given.length > 0 ? 0 : 1)
   const { text, code } = report(selected, texts, flags, `${fileCount(files)}, nothing wrong`)
   printFixed(text, fixed, flags.format)
   return code
 }
 
-/** The configurations that settings name as files. */
+/** The configuration folder in the settings. */
 function pathsOf(settings: Settings | undefined): string[] {
   return settings?.storage?.type === 'directory' ? [settings.storage.path] : []
 }
 
-/** Which checks run: those that use the network only where they are named, or with `--all`. */
+/** Which checks run: those that use the network only if named, or with `--all`. */
 function asking({ endpoints, all, only = [], skip = [] }: ValidateFlags): (check: CheckName) => boolean {
   const named = (check: CheckName) =>
     only.some((name) => name === check || (name in CODES && checkOf(name as FindingCode) === check))
@@ -155,7 +155,7 @@ function asking({ endpoints, all, only = [], skip = [] }: ValidateFlags): (check
   }
 }
 
-/** Asking over the network takes longer to load than most configurations take to check. */
+/** Loaded on demand, as loading takes longer than most checks. */
 async function endpoints(read: readonly ReadConfiguration[], limits = DEFAULT_LIMITS): Promise<Finding[]> {
   const { runChecks } = await import('../check-endpoints/check-endpoints.ts')
   const { endpointFindings } = await import('../../endpoints/index.ts')
@@ -164,7 +164,7 @@ async function endpoints(read: readonly ReadConfiguration[], limits = DEFAULT_LI
   return endpointFindings(checks)
 }
 
-/** Beyond this machine, or as the environment says. */
+/** Whether the gateway will be reachable from other machines, or the environment says production. */
 function isProduction(settings: Settings | undefined): boolean {
   const local = !settings || /^(?:localhost|127\.[\d.]+|::1)$/i.test(settings.host)
   return !local || process.env.NODE_ENV === 'production'
