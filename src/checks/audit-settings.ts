@@ -6,7 +6,7 @@ import { quote } from '../text/index.ts'
 
 const SHORTEST_SECRET = 32
 
-/** @param path of `path` is absolute */
+/** @param path whose `path` is absolute */
 export function checkAudit({ to, path, args, secret }: AuditSettings, report: Reporter): void {
   if (to === 'file' && path === undefined)
     report({
@@ -29,7 +29,7 @@ export function checkAudit({ to, path, args, secret }: AuditSettings, report: Re
       message: `\`secret\` has no effect with \`args: ${args}\``,
       hint: 'Write `args: hash`, or remove `secret`',
     })
-  // It is not shown.
+  // The secret is not shown.
   if (secret !== undefined && secret.length < SHORTEST_SECRET)
     report({
       code: 'invalid-value',
@@ -41,7 +41,7 @@ export function checkAudit({ to, path, args, secret }: AuditSettings, report: Re
   if (fault) report({ code: 'invalid-value', path: ['audit', 'path'], ...fault })
 }
 
-/** Why the gateway cannot append to a file, or make it. */
+/** Why the gateway cannot create or append to a file. */
 function faultOf(path: string): { message: string; hint: string } | undefined {
   const folder = dirname(path)
   const found = looked(path)
@@ -62,7 +62,7 @@ function faultOf(path: string): { message: string; hint: string } | undefined {
       }
 }
 
-/** Undefined: it is not there, or this user may not know. */
+/** Undefined: missing or not accessible. */
 function looked(path: string): Stats | undefined {
   try {
     return statSync(path)

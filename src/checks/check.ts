@@ -14,10 +14,10 @@ import type {
 import { type Finding, type FindingCode, type Reporter, toFinding } from '../findings/index.ts'
 import { groupBy } from '../text/index.ts'
 
-/** A configuration that has its shape. */
+/** A configuration of valid shape. */
 export type Read = ReadConfiguration & { configuration: Configuration }
 
-/** What checks look at. */
+/** Nodes that checks examine. */
 interface Nodes {
   configuration: Configuration
   router: Router
@@ -28,40 +28,40 @@ interface Nodes {
   prompt: Prompt
 }
 
-/** What checks depend on beside the file. */
+/** Context of checks beyond the file. */
 export interface CheckOptions {
-  /** Paths that the gateway serves itself, such as `/_reload`; a prefix may be neither one nor below one. */
+  /** Paths of the gateway itself, such as `/_reload`, which prefixes must not equal or be below. */
   reserved?: readonly string[]
-  /** The tenants of the settings; absent: any tenant may have any prefix. */
+  /** Tenants of the settings; absent: any tenant may use any prefix. */
   tenants?: readonly TenantSettings[] | undefined
-  /** Of the settings; absent: they are not known. */
+  /** Limits of the settings; absent: unknown. */
   limits?: Limits
-  /** Of the settings; null: they have none. Absent: the settings are not known. */
+  /** Public URL of the settings; null: none. Absent: the settings are unknown. */
   publicUrl?: string | null
-  /** The address at which other machines reach routers that authenticate nobody; absent: none, or they may. */
+  /** The address at which other machines could reach routers without authentication; absent: none, or allowed. */
   exposedAt?: string
-  /** Every client has a certificate (`tls.clientCa` of the settings), which says who it is. Default: it is not known. */
+  /** Whether every client has a certificate (`tls.clientCa` of the settings) that identifies it. Default: unknown. */
   clientCertificates?: boolean
-  /** Characters of a description. Default 1,024. */
+  /** Maximum characters of a description. Default 1,024. */
   descriptionLength?: number
-  /** The gateway will listen beyond this machine. Default false. */
+  /** Whether the gateway will listen beyond this machine. Default false. */
   production?: boolean
 }
 
 export interface Context {
   read: Read
   configuration: Configuration
-  /** Of the node; that of the next one once the check has returned. */
+  /** Path of the current node; changes after the check returns. */
   path: Path
   options: CheckOptions
-  /** Whether the value at a path of the file was left out or replaced, so that nothing can be said of it. */
+  /** Whether the value at a path was omitted or replaced, so that checks must ignore it. */
   doubtful: ReadConfiguration['doubtful']
 }
 
 type CheckOf<K extends keyof Nodes> = {
-  /** What it may report. Phase, severity and documentation of a code stand in the catalogue of findings. */
+  /** Codes it may report. The catalogue of findings has their phase, severity and documentation. */
   codes: readonly FindingCode[]
-  /** It is called for each node of this kind. */
+  /** Kind of node that it is called for. */
   on: K
   /** Paths of reports are relative to the node. */
   check(node: Nodes[K], report: Reporter, context: Context): void
@@ -70,7 +70,7 @@ type CheckOf<K extends keyof Nodes> = {
 /** A rule over one configuration. */
 export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
 
-/** Runs checks over one configuration. What is reported at a doubtful path is left out. */
+/** Runs checks over one configuration. Reports at doubtful paths are dropped. */
 export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
   const { configuration, doubtful } = read
   const findings: Finding[] = []
@@ -84,7 +84,7 @@ export function runChecks(checks: readonly Check[], read: Read, options: CheckOp
     findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
   }
   eachNode(configuration, byKind, (own, node, path) => {
-    // One object for all nodes: checks read its path while they run, and keep none.
+    // One object for all nodes; checks must not keep it.
     context.path = path
     for (const { check } of own) check(node as never, report, context)
   })
@@ -95,7 +95,7 @@ type ByKind = ReadonlyMap<keyof Nodes, readonly Check[]>
 
 const groups = new WeakMap<readonly Check[], ByKind>()
 
-/** Each list of checks is made once, and runs for every node of every file. */
+/** Groups each list of checks once, as it runs for every node of every file. */
 function grouped(checks: readonly Check[]): ByKind {
   const known = groups.get(checks)
   if (known) return known
@@ -104,7 +104,7 @@ function grouped(checks: readonly Check[]): ByKind {
   return made
 }
 
-/** The nodes for which there are checks, each with those of its kind. */
+/** The nodes with their checks. */
 function eachNode(
   configuration: Configuration,
   checks: ByKind,

@@ -3,10 +3,10 @@ import type { Finding } from '../findings/index.ts'
 import { readConfiguration } from './reader.ts'
 import { lintTemplates } from './templates/index.ts'
 
-/** A fixed name can uncover the next one behind it, but not without end. */
+/** A fixed name can reveal the next one, but not endlessly. */
 const ROUNDS = 10
 
-/** A finding that was fixed: the text that stood there, and the text that stands there now. */
+/** A fixed finding, with the text before and after. */
 export interface Fixed {
   finding: Finding
   was: string
@@ -14,9 +14,9 @@ export interface Fixed {
 }
 
 /**
- * Applies the fixes of findings, and changes nothing else of the file: comments and layout stay as they are.
- * @param find the findings of the file; those with a `fix` are fixed. Default: `lintTemplates`
- * @returns the configuration as it reads afterwards, what was fixed, and what is left
+ * Applies fixes, and changes nothing else: comments and layout stay.
+ * @param find the findings of the file; those with a `fix` are applied. Default: `lintTemplates`
+ * @returns the resulting configuration, the fixes, and the remaining findings
  */
 export function fixFile(
   read: ReadConfiguration,
@@ -31,7 +31,7 @@ export function fixFile(
     if (applied.fixed.length === 0) break
     const next = readConfiguration({ file: read.file, text: applied.text }, env)
     const left = find(next)
-    // A fix must not break what could be read; an alias shares text between tools that want different names.
+    // A fix must not break a readable file; an alias shares text between tools that need different names.
     if (!next.configuration || fixable(left) >= fixable(findings)) break
     fixed.push(...applied.fixed)
     current = next
@@ -44,7 +44,7 @@ function fixable(findings: readonly Finding[]): number {
   return findings.filter(({ fix }) => fix !== undefined).length
 }
 
-/** Of two fixes that overlap only the first is applied. */
+/** Of overlapping fixes, only the first is applied. */
 function applyFixes(text: string, findings: readonly Finding[]): { text: string; fixed: Fixed[] } {
   const fixed: Fixed[] = []
   const pieces: string[] = []
@@ -56,7 +56,7 @@ function applyFixes(text: string, findings: readonly Finding[]): { text: string;
     if (start < last) continue
     pieces.push(text.slice(last, start), now)
     last = end
-    // The dot before a name shows what kind of name it is.
+    // Includes the dot, which shows the kind of name.
     const dot = text[start - 1] === '.' ? '.' : ''
     fixed.push({ finding, was: dot + text.slice(start, end), now: dot + now })
   }

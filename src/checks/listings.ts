@@ -15,17 +15,17 @@ import { quote, type Steps } from '../text/index.ts'
 import type { Read } from './check.ts'
 import { MAX_TOOL_NAME } from './practice/naming.ts'
 
-/** What routers with lists of servers come to, as only all configurations together show. */
+/** Results for routers with lists of servers, which need all configurations. */
 export interface Listings {
   findings: Finding[]
-  /** Servers of a configuration that routers of other ones use. */
+  /** Servers of a configuration used by routers of others. */
   usedOf(read: Read): ReadonlySet<string>
 }
 
-/** So many pairs of words are compared for all: beyond that, findings have no suggestion. */
+/** Maximum pairs of words compared; beyond, findings have no suggestion. */
 const MAX_COMPARED = 1_000_000
 
-/** Checks routers with lists: servers and tools that do not exist, and those that have the same name. */
+/** Checks routers with lists for unknown servers and tools, and for name clashes. */
 export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
   const findings: Finding[] = []
   const used = new Map<Read, Set<string>>()
@@ -60,7 +60,7 @@ interface Known {
 
 type Budget = { left: number }
 
-/** Whether a router of it has a list of servers. */
+/** Whether one of its routers has a list of servers. */
 export function hasListing({ configuration: { routers } }: Read): boolean {
   return routers.some(isListing)
 }
@@ -82,7 +82,7 @@ function byTenant(reads: readonly Read[]): Map<string, Known> {
   return tenants
 }
 
-/** What the word most likely means, while there is time to look for it. */
+/** The most likely intended word, within the budget. */
 function meant(word: string, names: readonly string[], budget: Budget) {
   budget.left -= names.length
   return budget.left < 0 ? {} : suggest(word, names)
@@ -98,7 +98,7 @@ function reportMissing(
 ): void {
   for (const at of missing) {
     const { server } = (list as Member[])[at] as Member
-    // What can only be a server of the same configuration is judged with it.
+    // References within one configuration are checked there.
     if (!server.includes('/')) continue
     const names = servers.flatMap(({ name, servers }) => servers.map((one) => nameOf(name, one)))
     const isGlob = server.includes('*')
@@ -120,7 +120,7 @@ interface Among {
   budget: Budget
 }
 
-/** What members say of tools that do not exist, and tools of two members that have the same name. */
+/** Unknown tools in members, and tools of two members with the same name. */
 function checkFound(
   { names: naming }: Router,
   found: readonly FoundMember[],
@@ -156,7 +156,7 @@ function checkFound(
     if (!tools) continue
     if (naming === 'prefixed') reportLong(member, tools, [...path, at], report)
     reportUnknown(member, tools, [...path, at], budget, report)
-    // Of servers of one name it was said.
+    // Servers with equal names were already reported.
     if (prefixes.has(server) && prefixes.get(server) !== member) continue
     let clashing: [first: FoundMember, tool: string] | undefined
     for (const tool of shownTools(member.member, tools)) {
@@ -176,12 +176,12 @@ function checkFound(
   }
 }
 
-/** As a router of this configuration names the server. */
+/** The server's name as a router of this configuration writes it. */
 function written({ configuration, server }: FoundMember, own: string): string {
   return configuration === own ? server : nameOf(configuration, server)
 }
 
-/** The tools of a server; undefined: they are known only when it runs, or in doubt. */
+/** The tools of a server; undefined: known only at run time, or doubtful. */
 function toolsOf({ configuration, doubtful }: Read, name: string): string[] | undefined {
   const { servers, tools } = configuration as Configuration
   const server = servers.find((one) => one.name === name)
@@ -189,7 +189,7 @@ function toolsOf({ configuration, doubtful }: Read, name: string): string[] | un
   return server.allowedTools ?? tools.map((tool) => tool.name)
 }
 
-/** Under the names that clients see, without those of the server. */
+/** Tool names for clients, without the server's prefix. */
 function shownTools(
   { allowedTools, blockedTools, toolOverrides }: Member,
   tools: readonly string[],
@@ -200,7 +200,7 @@ function shownTools(
     .map((tool) => (Object.hasOwn(toolOverrides, tool) ? toolOverrides[tool]?.name : undefined) ?? tool)
 }
 
-/** Names that are too long only behind that of their server. */
+/** Names that exceed the limit only with their server's prefix. */
 function reportLong(
   { server, member }: FoundMember,
   tools: readonly string[],
@@ -230,7 +230,7 @@ function reportUnknown(
   budget: Budget,
   report: Reporter,
 ): void {
-  // Of several servers, each has its own tools.
+  // A pattern means several servers, each with its own tools.
   if (pattern.includes('*')) return
   const known = new Set(tools)
   const named: [string, (string | number)[]][] = [

@@ -39,7 +39,7 @@ export const PREFIX_CHECKS: readonly Check[] = [
   },
 ]
 
-/** For each router what no other may have: `/mcp` below its prefix, or `/sse` and `/message` below that or another. */
+/** Exclusive paths of each router: `/mcp` below its prefix, and `/sse` and `/message` below that or another. */
 export function prefixClaims({ configuration, doubtful }: Read): Claim[][] {
   return configuration.routers.flatMap(({ prefix, ssePrefix }, i) => {
     const path = ['routers', i]
@@ -65,17 +65,17 @@ function comparable(prefix: string): string {
   return `/${plain(unencoded(prefix).toLowerCase())}`
 }
 
-/** Without the percent-encoding of characters that need none: RFC 3986, 6.2.2.2. */
+/** Decodes characters that need no percent-encoding: RFC 3986, 6.2.2.2. */
 function unencoded(prefix: string): string {
   return prefix.replace(/%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/gi, decodeURIComponent)
 }
 
-/** Without slashes at its ends and in a row. */
+/** Without leading, trailing and repeated slashes. */
 function plain(prefix: string): string {
   return prefix.split('/').filter(Boolean).join('/')
 }
 
-/** Whether a prefix is another one or below it; case, slashes and how characters are encoded make no difference. */
+/** Whether a prefix equals another or is below it, regardless of case, slashes and encoding. */
 export function isBelow(prefix: string, root: string): boolean {
   const [path, top] = [comparable(prefix), comparable(root)]
   return path === top || path.startsWith(`${top}/`)
@@ -107,7 +107,7 @@ function validPrefix(prefix: string): string {
   return kept.length ? `/${kept.join('/')}` : '/name'
 }
 
-/** A configuration's tenant is known, and its prefixes are below that tenant's and no other's. */
+/** The tenant must be known, and prefixes must be below its own. */
 export const TENANT_CHECKS: readonly Check[] = [
   {
     codes: ['unknown-tenant'],
@@ -141,7 +141,7 @@ export const TENANT_CHECKS: readonly Check[] = [
             message: `the prefix ${quote(value)} is not below ${quote(own.prefix)}, the prefix of the tenant ${quote(tenant)}`,
             hint: `Write for example ${quote(own.prefix + (value === '/' ? '' : value))}`,
           })
-        // The owner is not named: tenants may not know of each other.
+        // The owner is not named, as tenants must not learn of each other.
         else if (!own && tenants.some(({ prefix }) => isBelow(value, prefix)))
           report({
             code: 'tenant-prefix',

@@ -13,7 +13,7 @@ import type { Check, Context } from './check.ts'
 import { PREFIX_CHECKS, TENANT_CHECKS } from './prefixes.ts'
 import { AUTHOR_CHECKS } from './tenants.ts'
 
-/** Names of one configuration, and what refers to them. */
+/** Checks of names in one configuration, and references to them. */
 export const REFERENCE_CHECKS: readonly Check[] = [
   { codes: ['duplicate-name'], on: 'configuration', check: checkNames },
   { codes: ['dangling-server', 'unrouted-server', 'no-router'], on: 'configuration', check: checkRouters },
@@ -56,7 +56,7 @@ export const REFERENCE_CHECKS: readonly Check[] = [
   ...AUTHOR_CHECKS,
 ]
 
-/** Closed by default: where other machines reach the gateway, it knows who calls. */
+/** Closed by default: a gateway reachable from other machines must authenticate callers. */
 function checkOpen(
   router: Router,
   report: Reporter,
@@ -72,7 +72,7 @@ function checkOpen(
   })
 }
 
-/** Two of a kind with the same name. Servers and MCP servers share the names that routers use. */
+/** Duplicate names of one kind. Servers and MCP servers share one namespace. */
 function checkNames(
   { tools, prompts, servers, mcpServers }: Configuration,
   report: Reporter,
@@ -114,7 +114,7 @@ function hasRepeatedName(owners: readonly { name: string }[]): boolean {
   return new Set(owners.map(({ name }) => name)).size < owners.length
 }
 
-/** Whether any name may be that of an entry whose name is not known. */
+/** Whether an entry with an unknown name may have any name. */
 function lacks(key: 'servers' | 'mcpServers' | 'tools', { configuration, doubtful }: Context): boolean {
   return doubtful([key]) || configuration[key].some((_, i) => doubtful([key, i, 'name']))
 }
@@ -124,7 +124,7 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
   const { name, routers, servers, mcpServers } = configuration
   const known = new Set([...servers, ...mcpServers].map(({ name }) => name))
   const hint = chooser(known, 'Servers here', 'Add it under `servers` or `mcpServers`')
-  // The server that a dangling reference most likely means is not reported as unrouted: one mistake, one finding.
+  // The server probably meant by a dangling reference is not reported as unrouted: one mistake, one finding.
   const meant = new Set<string>()
   const routed = new Set<string>()
   let excused = 0
@@ -136,7 +136,7 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
     for (const j of missing) {
       const [server, ...at] =
         typeof router.server === 'string' ? [router.server] : [router.server[j]!.server, j]
-      // Those of other configurations are known once all were read.
+      // References to other configurations are checked once all are read.
       if (at.length && server.includes('/')) continue
       const chosen = hint(server)
       if (chosen.suggestion === undefined) excused++
@@ -147,7 +147,7 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
   }
   if (doubtful(['routers']) || routers.some((_, i) => doubtful(['routers', i, 'server']))) return
   if (routers.length === 0)
-    // A file without a name may not be a configuration at all: the path is doubtful then.
+    // A file without a name may not be a configuration: its path is then doubtful.
     return report({
       code: 'no-router',
       path: ['name'],
@@ -166,12 +166,12 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
     }
 }
 
-/** So many names are listed in a hint. */
+/** Maximum names in a hint. */
 const MAX_LISTED = 12
-/** So many pairs of words are compared for one configuration: beyond that, hints only list the names. */
+/** Maximum pairs of words compared for one configuration; beyond, hints only list the names. */
 const MAX_COMPARED = 100_000
 
-/** Suggestions and hints for words that are none of `names`. */
+/** Suggestions and hints for words not in `names`. */
 function chooser(
   names: ReadonlySet<string>,
   what: string,

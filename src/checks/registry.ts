@@ -5,9 +5,9 @@ import { PRACTICE_CHECKS } from './practice/index.ts'
 import { REFERENCE_CHECKS } from './references.ts'
 
 /**
- * The checks over one configuration, by the name that `--only` and `--skip` give their phase. Other phases are stages
- * of their own: reading (`yaml`, `env`, the shape of `fields`), `templates`, claims among all files, and `pid`,
- * `connections` and `endpoints`, which look beyond the files.
+ * The checks of one configuration, by their phase in `--only` and `--skip`. Other phases run elsewhere: reading
+ * (`yaml`, `env`, the shape of `fields`), `templates`, claims among all files, and `pid`, `connections` and
+ * `endpoints`, which look beyond the files.
  */
 export const REGISTRY = {
   fields: FIELD_CHECKS,

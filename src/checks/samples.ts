@@ -13,13 +13,13 @@ const FORMATS: Record<string, string> = {
   ipv4: '192.0.2.1',
 }
 
-/** What texts of no declared format, and arrays, are like. */
+/** Sample of texts without a format, and number of array items. */
 export interface Flavour {
   text: string
   items: number
 }
 
-/** Tried one after the other where a template cannot work with what a text holds, such as its second segment. */
+/** Tried in turn if a template needs text of a certain form, such as a second segment. */
 export const FLAVOURS: readonly [Flavour, ...Flavour[]] = [
   { text: 'sample', items: 3 },
   { text: '1.2.3', items: 3 },
@@ -29,14 +29,14 @@ export const FLAVOURS: readonly [Flavour, ...Flavour[]] = [
   { text: '{"a": 1}', items: 3 },
 ]
 
-/** Deeper schemas are given empty values. */
+/** Deeper schemas get empty values. */
 const MAX_DEPTH = 8
-/** Of an array inside of an array, so that samples stay small. */
+/** Items of nested arrays, to keep samples small. */
 const MAX_NESTED_ITEMS = 2
 
 /**
  * A harmless value that a schema allows: the first of `enum`, a short text, 1, an array of a few items.
- * @param all optional properties too
+ * @param all include optional properties
  */
 export function sampleOf(schema: Json | undefined, all: boolean, flavour: Flavour, depth = 0): Json {
   if (!isObject(schema)) return flavour.text
@@ -90,8 +90,8 @@ function sampleText({ format, minLength }: JsonObject, flavour: Flavour): string
 }
 
 /**
- * Arguments of a call: all of them, or only those that every call has, defaults filled in.
- * @param references what objects without declared properties are given, too
+ * Arguments of a call: all, or only those that every call has, with defaults.
+ * @param references members added to objects without declared properties
  */
 export function sampleArgs(
   { schemas, always, required }: Args,
@@ -114,12 +114,12 @@ export function sampleArgs(
   return args
 }
 
-/** An object of which nothing is declared. */
+/** An object without declared properties. */
 function isFree(schema: JsonObject | undefined): boolean {
   return schema?.type === 'object' && !isObject(schema.properties)
 }
 
-/** Sets what is not there yet at a path, through objects only. */
+/** Sets a missing value at a path through objects. */
 export function setMissing(object: JsonObject, path: readonly string[], value: Json): void {
   let at = object
   for (const [i, key] of path.entries()) {
@@ -130,7 +130,7 @@ export function setMissing(object: JsonObject, path: readonly string[], value: J
   }
 }
 
-/** A request of MCP that has whatever the template reads of it. */
+/** An MCP request with everything that the template reads. */
 export function sampleRequest(references: readonly Reference[]): JsonObject {
   const request: JsonObject = { Headers: {}, Query: {}, Cookies: {}, Path: '/mcp', Body: {} }
   for (const { path } of references) {
@@ -142,7 +142,7 @@ export function sampleRequest(references: readonly Reference[]): JsonObject {
   return request
 }
 
-/** A caller who has whatever the template reads of its claims. */
+/** A caller with all claims that the template reads. */
 export function sampleCaller(references: readonly Reference[]): JsonObject {
   const claims: JsonObject = {}
   for (const { path } of references)
@@ -152,13 +152,13 @@ export function sampleCaller(references: readonly Reference[]): JsonObject {
   return { subject: name, issuer: name, clientId: name, scopes: [name], claims }
 }
 
-/** One of whom nothing is known. */
+/** An anonymous caller. */
 export const NO_CALLER: JsonObject = { subject: '', issuer: '', clientId: '', scopes: [], claims: {} }
 
-/** Several of a list are enough to show what stands between two of them. */
+/** Two items suffice to show the separator. */
 const ANSWER_ITEMS = 2
 
-/** An answer's data that has whatever is read of it; `*` in a path is an item of a list. */
+/** An answer's data with everything that is read; `*` in a path is a list item. */
 export function sampleData(paths: readonly (readonly string[])[]): Json {
   const [own] = paths.filter((path) => path.length > 0)
   if (!own) return 'sample'
@@ -171,21 +171,21 @@ export function sampleData(paths: readonly (readonly string[])[]): Json {
   return data
 }
 
-/** Arguments of a call that differs from others in one thing. */
+/** Arguments of a call that differs in one respect. */
 export interface Variation {
   args: JsonObject
-  /** What is special about it, behind "with" or "without". */
+  /** The difference, after "with" or "without". */
   what: string
   severity: Severity
 }
 
-/** So many calls are tried of one template. */
+/** Maximum variations tried for one template. */
 const MAX_VARIATIONS = 100
 const MAX_VALUES = 20
 
 /**
- * Calls that the declared arguments allow, each with one thing changed: an optional argument alone or left out,
- * a boolean the other way, a value of an enum, and what counts as empty.
+ * Calls allowed by the declared arguments, each with one change: an optional argument alone or missing, a boolean
+ * inverted, a value of an enum, and empty values.
  * @param args those that the template reads
  * @param full a call with all arguments
  * @param least a call with only those that every call has
@@ -213,14 +213,14 @@ export function* variations(
       if (left-- <= 0) return
       const what = `with ${shown(value)} as \`${name}\``
       yield { args: changed(full, name, value), what, severity: isEmpty(value) ? 'warning' : 'error' }
-      // Together with nothing else that could hide it.
+      // Without other arguments that could hide the problem.
       if (always.has(name) && optional.length > 0)
         yield { args: changed(least, name, value), what, severity: isEmpty(value) ? 'warning' : 'error' }
     }
   }
 }
 
-/** What else an argument may hold that a template could tell apart. */
+/** Other values that a template could distinguish. */
 function otherValues(schema: JsonObject, sample: Json | undefined, flavour: Flavour): Json[] {
   if (Array.isArray(schema.enum)) return schema.enum.slice(0, MAX_VALUES).filter((value) => value !== sample)
   switch (schema.type) {
@@ -240,7 +240,7 @@ function otherValues(schema: JsonObject, sample: Json | undefined, flavour: Flav
   }
 }
 
-/** Who declares an argument often does not think of these: a doubt, no error. */
+/** Authors often do not think of empty values, so they cause warnings instead of errors. */
 function isEmpty(value: Json): boolean {
   return value === 0 || value === '' || (typeof value === 'object' && value !== null)
 }

@@ -32,9 +32,9 @@ import {
 import { isBelow } from './prefixes.ts'
 
 /**
- * Reads and checks settings: flags win over `PLANTGW_…` variables, those over the file, that over the defaults. An
- * empty variable counts as not set. Never throws.
- * @param source the settings file; undefined: there is none
+ * Reads and checks settings: flags override `PLANTGW_…` variables, which override the file, which overrides defaults.
+ * An empty variable counts as unset. Never throws.
+ * @param source the settings file; undefined: none
  */
 export function readSettings(source: Source | undefined, env: Env, flags: SettingsFlags = {}): ReadSettings {
   const { given, settings, findings, place } = readSettingsFile(source, env, flags)
@@ -81,7 +81,7 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
   }
 }
 
-/** Collectors in the same network speak http. It may hold credentials, so it is not shown. */
+/** Collectors in the same network use http. The URL may contain credentials, so it is not shown. */
 function checkOtlpEndpoint(endpoint: string, report: Reporter) {
   const { protocol, username, password, search, hash } = URL.canParse(endpoint)
     ? new URL(endpoint)
@@ -108,7 +108,7 @@ function checkPublicUrl(url: string, report: Reporter) {
 
 /** Tokens are never shown. */
 function checkTenants(tenants: readonly GivenSettings[], report: Reporter, adminToken?: string) {
-  // A tenant with the admin's token would see and reload everything.
+  // A tenant with the admin token could see and reload everything.
   const seen = new Map<string, Path>()
   if (adminToken !== undefined) seen.set(tokenKey(adminToken), ['admin', 'token'])
   for (const [i, { name, prefix, tokens = [] }] of tenants.entries()) {
@@ -142,7 +142,7 @@ function checkTenants(tenants: readonly GivenSettings[], report: Reporter, admin
 
 const OF_AUTHORS = ['env', 'stdio', 'commands', 'notifier', 'outbound', 'limits']
 
-/** Whoever writes configurations without a tenant may do everything. */
+/** Authors of configurations without a tenant are unrestricted. */
 function checkDefault(tenant: GivenSettings, path: Path, report: Reporter) {
   if (tenant.name !== DEFAULT_TENANT) return
   for (const key of OF_AUTHORS)
@@ -183,7 +183,7 @@ function checkProcesses({ stdio, commands = [] }: GivenSettings, path: Path, rep
     })
 }
 
-/** Host names with or without `*.` and a port, IPv6 addresses in brackets. */
+/** Host names with optional `*.` and port, IPv6 addresses in brackets. */
 const ALLOWED_HOST = /^(?:(?:\*\.)?[\p{L}\p{N}_.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/iu
 
 function checkOutbound(
@@ -211,7 +211,7 @@ function checkOutbound(
       })
 }
 
-/** Bytes of the path of a Unix socket (unix(7): 108 with the zero byte at its end). */
+/** Maximum bytes of a Unix socket path (unix(7): 108 including the zero byte). */
 const LONGEST_SOCKET = 107
 
 function checkAdminListen({ listen, token }: GivenSettings, settings: Settings, report: Reporter) {
@@ -260,10 +260,10 @@ const SCHEMES = {
   mysql: ['mysql:', 'mariadb:'],
 }
 
-/** The key that says where a storage of the type is. */
+/** The key that locates a storage of each type. */
 const KEYS: Record<string, string> = { directory: 'path', lowdb: 'file', postgres: 'url', mysql: 'url' }
 
-/** A URL is never shown: it may hold a password. */
+/** A URL is never shown, as it may contain a password. */
 function checkStorage(storage: GivenSettings, path: Path, report: Reporter) {
   const { type, url } = storage
   const others = [...new Set(Object.values(KEYS))].filter((key) => key !== KEYS[type])
@@ -289,7 +289,7 @@ function isDatabase(text: string, type: keyof typeof SCHEMES): boolean {
 /** Milliseconds. */
 const SHORTEST_POLL = 100
 
-/** The storage of configurations, which is polled. */
+/** Checks the storage of configurations, which is polled. */
 function checkPolledStorage(storage: GivenSettings, path: Path, report: Reporter) {
   checkStorage(storage, path, report)
   const hints = {
@@ -315,7 +315,7 @@ function checkPolledStorage(storage: GivenSettings, path: Path, report: Reporter
     })
 }
 
-/** Of settings and of configurations. */
+/** Checks the notifier of settings or configurations. */
 export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) {
   const { type, api, redis } = notifier
   const idle = (['signal', 'api', 'redis'] as const).filter((key) => key !== type && notifier[key])
@@ -324,7 +324,7 @@ export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) 
     report({
       code: 'invalid-value',
       path: [...path, 'api', 'target_url'],
-      // The URL may hold a password.
+      // The URL may contain a password.
       message: '`target_url` is neither an http or https URL nor a Unix socket',
       hint: 'Write for example `http://localhost:5235/_reload` or `unix:/run/plantgw/admin.sock`',
     })
@@ -346,7 +346,7 @@ function checkAddresses(
 
 const SHORTEST_SECRET = 32
 
-/** @param host what the gateway listens on */
+/** @param host the listening address */
 function checkCluster(cluster: GivenSettings, host: string, report: Reporter) {
   const { secret, acceptedSecret, advertise } = cluster
   // Secrets are not shown.
@@ -399,7 +399,7 @@ function advertiseFault(text: string, host: string): string | undefined {
   if (!URL.canParse(text)) return `is not a URL: ${quote(text)}`
   const { protocol, username, password, pathname, search, hash, hostname } = new URL(text)
   if (protocol !== 'http:' && protocol !== 'https:') return 'is neither http nor https'
-  // It is not shown: it may hold a password.
+  // Not shown, as it may contain a password.
   if (username || password) return 'holds a user name or password'
   if (pathname !== '/' || search || hash) return `holds more than scheme, host and port: ${quote(text)}`
   if (hostname === '0.0.0.0' || hostname === '[::]')

@@ -3,34 +3,34 @@ import { slashesOf } from '../config/model.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
 import { bodyPlace, type Place, type Roots } from '../template/index.ts'
 
-/** What exists when a template is rendered. */
+/** What a template can read when it is rendered. */
 export type Phase = 'request' | 'response' | 'config' | 'prompt' | 'upstream'
 
-/** One template of a configuration, and what it may read. */
+/** A template of a configuration, and its data. */
 export interface Subject {
   source: string
-  /** Where it stands in the configuration. */
+  /** Path in the configuration. */
   path: Path
   place: Place
   phase: Phase
   roots: Roots
-  /** What `.Args` holds. */
+  /** The content of `.Args`. */
   args: Args
-  /** The config of each server that renders it. */
+  /** Servers whose config it is rendered with. */
   servers: readonly Server[]
 }
 
 export interface Args {
   /** JSON Schemas by name. */
   schemas: ReadonlyMap<string, JsonObject>
-  /** Arguments that every call has: those required, and those with a default. */
+  /** Arguments present in every call: required, or with a default. */
   always: ReadonlySet<string>
   required: ReadonlySet<string>
-  /** Those of position `path`, which the endpoint must hold. */
+  /** Arguments of position `path`, which the endpoint must contain. */
   inPath: ReadonlySet<string>
-  /** What those do with slashes. */
+  /** How those treat slashes. */
   slashes: ReturnType<typeof slashesOf>
-  /** A schema of the author's own allows further ones. */
+  /** Whether the author's schema allows further ones. */
   open: boolean
 }
 
@@ -58,16 +58,16 @@ const ROOTS: Record<Phase, Roots> = {
   upstream: { Request: fields(REQUEST_FIELDS), ...CALLER },
 }
 
-/** A tool, the templates of it, and what all of them share. */
+/** A tool, its templates, and their common data. */
 export interface ToolSubjects {
   tool: Tool
   path: Path
   args: Args
-  /** That of the endpoint first. */
+  /** The endpoint's first. */
   subjects: Subject[]
 }
 
-/** The servers that offer a tool; for one that none offers, a server that has all their config. */
+/** The servers that offer a tool; if none does, one with the config of all. */
 function offering({ servers }: Configuration, tool: Tool): Server[] {
   const found = servers.filter(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true)
   const [first] = servers
@@ -75,7 +75,7 @@ function offering({ servers }: Configuration, tool: Tool): Server[] {
   return [{ ...first, config: Object.assign({}, ...servers.map(({ config }) => config)) }]
 }
 
-/** Every template of a tool. A template is rendered for each server that offers the tool. */
+/** Every template of a tool, which is rendered for each server that offers the tool. */
 export function toolSubjects(configuration: Configuration, tool: Tool, index: number): ToolSubjects {
   const args = argsOf(tool)
   const servers = offering(configuration, tool)
@@ -106,7 +106,7 @@ export function toolSubjects(configuration: Configuration, tool: Tool, index: nu
   return { tool, path: ['tools', index], args, subjects }
 }
 
-/** Every template that belongs to no tool. */
+/** Every template outside of tools. */
 export function otherSubjects({ servers, prompts, mcpServers }: Configuration): Subject[] {
   const subjects: Subject[] = []
   const add = (source: string, path: Path, phase: Phase, args: Args = NO_ARGS) =>
@@ -135,7 +135,7 @@ export function otherSubjects({ servers, prompts, mcpServers }: Configuration): 
   return subjects
 }
 
-/** The arguments that calls may have: those of `inputSchema` where there is one, else of `args`. */
+/** Possible arguments of calls: of `inputSchema`, else of `args`. */
 function argsOf({ args, inputSchema }: Tool): Args {
   const schemas = new Map<string, JsonObject>()
   const required = new Set<string>()
@@ -168,13 +168,13 @@ function schemaOf({ type, enum: values, items, properties, default: fallback }: 
   }
 }
 
-/** As requests are made: by the Content-Type that the tool names, JSON without one. */
+/** As requests are built: by the tool's Content-Type, JSON by default. */
 function placeOfBody({ headers, args }: Tool): Place {
   const name = Object.keys(headers).find((key) => key.toLowerCase() === 'content-type')
   const byCaller = args.some((arg) => arg.position === 'header' && arg.name.toLowerCase() === 'content-type')
   if (byCaller) return bodyPlace(undefined)
   if (name === undefined) return 'json'
-  // What it comes to may depend on the server.
+  // Its value may depend on the server.
   return headers[name]!.includes('{{')
     ? 'auto'
     : bodyPlace(headers[name]!.split(';')[0]!.trim().toLowerCase())

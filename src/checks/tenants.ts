@@ -7,14 +7,14 @@ import { quote, quoteAll, sizeText, timeText } from '../text/index.ts'
 import type { Check, Context } from './check.ts'
 import { PEM_MEMBERS } from './fields/server-connections.ts'
 
-/** The tenant of a configuration, where the settings say what its authors may do. */
+/** The tenant of a configuration, if the settings restrict its authors. */
 function ownerOf({ configuration, doubtful, options }: Context): TenantSettings | undefined {
   const { tenant } = configuration
   if (tenant === DEFAULT_TENANT || doubtful(['tenant'])) return undefined
   return options.tenants?.find(({ name }) => name === tenant)
 }
 
-/** What the author of a tenant's configuration may not do. */
+/** Restrictions on authors of a tenant's configurations. */
 export const AUTHOR_CHECKS: readonly Check[] = [
   {
     codes: ['tenant-process'],

@@ -6,15 +6,15 @@ import { hasListing, listingSteps } from './listings.ts'
 import { prefixClaims } from './prefixes.ts'
 import { REFERENCE_CHECKS } from './references.ts'
 
-/** Something that only one may have, such as a name or a prefix. */
+/** Something that only one configuration may have, such as a name or a prefix. */
 export interface Claim {
-  /** Equal keys are the same claim. */
+  /** Equal keys conflict. */
   key: string
-  /** What the claim that comes too late says of this one. */
+  /** Text about this claim in the finding of a later one. */
   value: string
   code: FindingCode
   path: Path
-  /** @param first the `value` of the claim that came before */
+  /** @param first `value` of the earlier claim */
   message: (first: string) => string
   hint: string
 }
@@ -22,7 +22,7 @@ export interface Claim {
 /** The first claim of each key. */
 type Taken = Map<string, { claim: Claim; read: Read }>
 
-/** What is wrong with names and references inside one configuration, and what it claims among all. */
+/** Findings about names and references inside one configuration, and its claims among all. */
 export interface Alone {
   findings: readonly Finding[]
   claims: readonly (readonly Claim[])[]
@@ -51,10 +51,7 @@ function nameClaims({ configuration, doubtful }: Read, { tenants }: CheckOptions
   return [[claim]]
 }
 
-/**
- * What is wrong with names and references, inside each configuration and among all of them; sorted. Those that
- * could not be read are passed over.
- */
+/** Findings about names and references, inside and among configurations; sorted. Unreadable ones are skipped. */
 export function checkTogether(
   configurations: readonly ReadConfiguration[],
   options: CheckOptions = {},
@@ -62,16 +59,16 @@ export function checkTogether(
   return atOnce(togetherSteps(configurations, (read) => checkAlone(read, options))).findings
 }
 
-/** What is wrong with all of them, and the keys of all claims where each configuration is checked by itself alone. */
+/** Findings about all, and the keys of all claims if configurations are independent. */
 export interface Together {
   findings: Finding[]
-  /** Absent: two claim the same, or a router lists servers, of other configurations perhaps. */
+  /** Absent: claims conflict, or a router lists servers, possibly of other configurations. */
   keys?: Set<string>
 }
 
 /**
- * The same, with pauses.
- * @param aloneOf gives the result of `checkAlone`
+ * The same, yielding in between.
+ * @param aloneOf returns the result of `checkAlone`
  */
 export function* togetherSteps(
   configurations: readonly ReadConfiguration[],
@@ -91,9 +88,9 @@ export function* togetherSteps(
 }
 
 /**
- * The same after a few configurations came or went, in time by their number and that of the findings; undefined where all
- * must be looked at again.
- * @param keys of those that were there; they are changed to those of all
+ * The same after a few configurations were added or removed, in proportional time; undefined if all must be checked
+ * again.
+ * @param keys of the previous claims; updated in place
  */
 export function togetherAgain(
   { keys, findings: before }: Together,
@@ -110,7 +107,7 @@ export function togetherAgain(
   if (!wanted.every(isFree)) return undefined
   for (const key of released) keys.delete(key)
   for (const key of wanted) keys.add(key)
-  // Without clashes each finding is of one configuration alone.
+  // Without conflicts, each finding belongs to one configuration.
   const files = new Set(gone.map(({ file }) => file))
   const others = before.filter(({ file }) => !files.has(file))
   return { findings: sortFindings([...others, ...fresh.flatMap((read) => aloneOf(read).findings)]), keys }
@@ -120,7 +117,7 @@ function isRead(read: ReadConfiguration): read is Read {
   return read.configuration !== undefined
 }
 
-/** Without those of servers that no router of the same configuration names, where one of another does. */
+/** Drops findings about unrouted servers that another configuration's router names. */
 function routedFindings(
   findings: readonly Finding[],
   { configuration: { servers, mcpServers }, locate }: Read,
@@ -136,7 +133,7 @@ function routedFindings(
   )
 }
 
-/** Takes what one owner claims; of an owner that comes too late one place is reported. @returns whether it got all */
+/** Takes an owner's claims; reports one conflict if it comes too late. @returns whether it got all */
 function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): boolean {
   for (const claim of claims) {
     const first = taken.get(claim.key)

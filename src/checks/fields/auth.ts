@@ -7,7 +7,7 @@ import { checkScopes, checkTokens, reportUrl } from './value-rules.ts'
 type Mode = Auth['mode']
 
 const OAUTH: readonly Mode[] = ['jwt', 'introspection']
-/** The modes that use a key, and those without which it has no effect. */
+/** Modes that use a key; with other modes it has no effect. */
 const USED_BY: Partial<Record<keyof Auth, readonly Mode[]>> = {
   tokens: ['bearer'],
   issuers: OAUTH,

@@ -18,11 +18,11 @@ export const AUTHORIZE_CHECK: Check = {
 
 const KINDS = ['tools', 'prompts', 'resources'] as const
 const DEMANDS = ['scopes', 'claims', 'callers'] as const
-/** Rules of a router, names of a rule, and characters of a name: every call is judged by them. */
+/** Maximum rules of a router, names of a rule, and characters of a name, as every call is checked against them. */
 const MOST = 100
 const LONGEST = 256
 const MOST_WILDCARDS = 8
-/** Names in a hint. */
+/** Maximum names in a hint. */
 const MOST_LISTED = 12
 
 function checkAuthorize(router: Router, report: Reporter, context: Context) {
@@ -39,7 +39,7 @@ function checkAuthorize(router: Router, report: Reporter, context: Context) {
   }
 }
 
-/** The same wherever rules are written. @param isDoubtful whether nothing can be said of a value, by its path in the rules */
+/** Checks rules anywhere. @param isDoubtful whether a value must be ignored, by its path in the rules */
 export function checkRules(
   rules: readonly AuthorizeRule[],
   at: Path,
@@ -75,7 +75,7 @@ export function checkRules(
   checkCovered(rules, at, sure, report)
 }
 
-/** Of scopes and names of claims, which nobody could have otherwise. */
+/** Scopes and claim names that no caller could have. */
 function checkWords({ scopes = [], claims = {} }: AuthorizeRule, path: Path, report: Reporter) {
   checkScopes(scopes, [...path, 'scopes'], report)
   for (const name of Object.keys(claims))
@@ -89,7 +89,7 @@ function checkWords({ scopes = [], claims = {} }: AuthorizeRule, path: Path, rep
       })
 }
 
-/** Whether the rules of the tenant let anybody use a router. */
+/** Whether the tenant's rules allow anyone to use a router. */
 function checkBound(router: Router, report: Reporter, { configuration, doubtful, path, options }: Context) {
   if (doubtful(['tenant']) || doubtful([...path, 'auth'])) return
   const owner = options.tenants?.find(({ name }) => name === configuration.tenant)
@@ -125,7 +125,7 @@ function isSound(name: string): boolean {
   return name.length <= LONGEST && name.split(/\*+/).length <= MOST_WILDCARDS + 1
 }
 
-/** Names of the HTTP tools behind a router; undefined: they are not known before a server is asked. */
+/** Names of a router's HTTP tools; undefined: known only to a server at run time. */
 function knownTools(router: Router, { configuration, doubtful }: Context): string[] | undefined {
   const { servers, tools } = configuration as Configuration
   const server = servers.find((one) => one.name === router.server)
@@ -147,7 +147,7 @@ function checkTools({ tools = [] }: AuthorizeRule, known: readonly string[], pat
       })
 }
 
-/** Whether what a rule demands of callers can be true of one. */
+/** Whether any caller can satisfy a rule. */
 function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: Reporter, context: Context) {
   const { auth } = router
   const { configuration, options, doubtful } = context
@@ -166,7 +166,7 @@ function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: R
         hint: `${auth ? 'Write another `mode` in `auth`' : 'Add `auth` to the router'}, or remove \`${key}\``,
       })
   if (auth?.mode !== 'bearer') return
-  // Tokens of the settings may be good here too, where the settings are not known.
+  // Tokens of the settings may be valid here too, if the settings are unknown.
   const tokens = [...auth.tokens, ...shared]
   const never = (key: Path, what: string, hint: string) =>
     report({ code: 'rule-without-effect', path: [...path, ...key], message: what, hint })
@@ -193,7 +193,7 @@ function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: R
       })
 }
 
-/** A rule that names nothing but what an earlier or later rule gives to everyone. */
+/** A rule that names only items already allowed to everyone. */
 function checkCovered(
   rules: readonly AuthorizeRule[],
   at: Path,
@@ -223,7 +223,7 @@ function covers(wide: AuthorizeRule, narrow: AuthorizeRule): boolean {
   )
 }
 
-/** Without a fix: nothing is made wider without somebody who reads it. */
+/** Without a fix, as access must not be widened automatically. */
 function meant(word: string, names: readonly string[]): { suggestion?: string } {
   const { suggestion } = suggest(word, names)
   return suggestion === undefined ? {} : { suggestion }

@@ -3,19 +3,19 @@ import { type Report, type Reporter, suggest } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
 import type { Context } from '../check.ts'
 
-/** What pages send to MCP endpoints beside the headers that need no permission (2025-11-25, Transports). */
+/** Headers that pages send to MCP endpoints beyond the CORS-safelisted ones (2025-11-25, Transports). */
 const REQUEST_HEADERS = ['Content-Type', 'Mcp-Session-Id', 'mcp-protocol-version']
-/** The stateless revision adds these (2026-07-28, Transports); without them pages can still open sessions. */
+/** Headers added by the stateless revision (2026-07-28, Transports); without them pages can still open sessions. */
 const STATELESS_HEADERS = ['Mcp-Method', 'Mcp-Name']
 
 /**
- * The `cors` of a router: values that browsers would refuse, and gaps that keep MCP from working in one.
- * @param login pages send `Authorization`
+ * Checks the `cors` of a router: values that browsers refuse, and omissions that break MCP in browsers.
+ * @param login whether pages send `Authorization`
  */
 export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, path, doubtful }: Context) {
   checkValues(cors, [...path, 'cors'], report)
   const isGiven = (key: string) => read.locate.has([...path, 'cors', key])
-  // Without an origin none of it is used.
+  // Without origins, the other keys have no effect.
   if (cors.allowOrigins.length === 0) {
     const given = ['allowMethods', 'allowHeaders', 'exposeHeaders', 'allowCredentials'].find(isGiven)
     if (given && !isGiven('allowOrigins'))
@@ -43,7 +43,7 @@ export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, 
   )
   const headers = [
     ...missingFrom(cors, 'allowHeaders', REQUEST_HEADERS),
-    // `*` does not stand for this one (Fetch, 4.9).
+    // `*` does not include this header (Fetch, 4.9).
     ...missingFrom({ ...cors, allowCredentials: true }, 'allowHeaders', login ? ['Authorization'] : []),
   ]
   const stateless = missingFrom(cors, 'allowHeaders', STATELESS_HEADERS)
@@ -65,7 +65,7 @@ function checkValues({ allowOrigins, allowMethods, allowCredentials }: Cors, pat
       message: 'the origin `*` together with `allowCredentials`',
       hint: 'List the origins, or set `allowCredentials: false`',
       related: { path: ['cors', 'allowCredentials'], message: 'credentials are allowed here' },
-      // Of the two this changes nothing: with both no browser lets a page read an answer.
+      // Changing this one is safe: with both, no browser lets a page read an answer.
       fix: ({ text, locate }) => {
         const range = locate([...path, 'allowCredentials'])
         const isPlain = range && text.slice(range.start.offset, range.end.offset) === 'true'
@@ -88,7 +88,7 @@ function checkValues({ allowOrigins, allowMethods, allowCredentials }: Cors, pat
   }
 }
 
-/** `*` stands for every header, but with credentials for a header of that name only. */
+/** `*` includes every header, but with credentials only a header named `*`. */
 function missingFrom(
   cors: Cors,
   key: 'allowHeaders' | 'exposeHeaders',
@@ -100,7 +100,7 @@ function missingFrom(
     : wanted.filter((name) => !given.has(name.toLowerCase()))
 }
 
-/** An origin as browsers send it, case apart; undefined where it cannot be guessed. */
+/** An origin as browsers send it, apart from case; undefined if it cannot be guessed. */
 function sentOrigin(origin: string): string | undefined {
   if (origin === '*' || origin === 'null') return origin
   const match = /^([a-z][a-z\d+.-]*:\/\/[^\s/?#@*]+)/i.exec(origin)

@@ -9,7 +9,7 @@ import { CREDENTIALS_CHECKS } from './server-credentials.ts'
 import { TOOL_CHECKS } from './tools.ts'
 import { checkLimits } from './value-rules.ts'
 
-/** Values of one configuration, and what one field says about another. */
+/** Checks of values, and of fields against each other, in one configuration. */
 export const FIELD_CHECKS: readonly Check[] = [
   ...ROUTER_CHECKS,
   {

@@ -35,7 +35,7 @@ function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: 
       ? (['url', 'headers', 'tls', 'proxy'] as const)
       : (['command', 'args', 'env'] as const)
   const given = idle.filter((key) => Object.keys(server[key] ?? {}).length > 0)
-  // Over SSE a server is called through one stream, which has pauses of its own.
+  // SSE uses a single stream with its own back-off.
   const unused = (['retry', 'breaker'] as const).filter((key) => server[key])
   const keys = server.type === 'streamable-http' ? given : [...given, ...unused]
   if (server.type === 'streamable-http') checkAttempts(server, report)
@@ -44,7 +44,10 @@ function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: 
 
 type Selection = Pick<McpServer, 'allowedTools' | 'blockedTools' | 'toolOverrides'>
 
-/** What clients see of a server's tools. @param path of what says so @param limits of the server, where it says so itself */
+/**
+ * Checks the tools shown of a server. @param path of the selection @param limits of the server, if it is the server's
+ * own selection
+ */
 export function checkSelection(
   selection: Selection,
   report: Reporter,
@@ -83,7 +86,7 @@ export function checkSelection(
   }
 }
 
-/** The endpoint has a tool of its own that reads what is kept of results. */
+/** The endpoint has its own tool that reads kept results. */
 function checkResultTool({ toolOverrides, allowedTools }: Selection, report: Reporter) {
   for (const [own, { name }] of Object.entries(toolOverrides))
     if (name === READ_RESULT) report(takenName(['toolOverrides', own, 'name']))
@@ -92,7 +95,7 @@ function checkResultTool({ toolOverrides, allowedTools }: Selection, report: Rep
     report(takenName(['allowedTools', i]))
 }
 
-/** Two tools under one name; the server's other tools are known only when it runs. */
+/** Two tools with one name; other tools of the server are known only at run time. */
 function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection, report: Reporter) {
   if (allowedTools?.length === 0)
     report({
@@ -140,9 +143,9 @@ function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection
   }
 }
 
-/** A name that a shell would look up, and something behind it. */
+/** A command name followed by arguments. */
 const COMMAND_LINE = /^[\w.+-]+\s+\S/
-/** What only a shell replaces. */
+/** Syntax that only a shell expands. */
 const SHELL = /^(?:--?[\w-]+=)?(?:~(?:\/|$)|\$[A-Za-z_]\w*(?:\/|$))/
 
 function commandLine(command: string, args: readonly string[], path: Path): Report {
@@ -155,7 +158,7 @@ function commandLine(command: string, args: readonly string[], path: Path): Repo
     hint: `Write \`command: ${first}\` and \`args: ${list}\``,
     fix: ({ text, locate }) => {
       const [range, key] = [locate([...path, 'command']), locate.key([...path, 'command'])]
-      // Other arguments stand elsewhere, and a variable stands for what is not in the file.
+      // Arguments in `args` would have to move, and variables are unknown here.
       if (!range || !key || locate.key([...path, 'args']) || !shellWords(command)) return undefined
       const written = text.slice(range.start.offset, range.end.offset)
       if (!written.includes(first) || /[\n\\]|\$\{/.test(written)) return undefined
@@ -166,7 +169,7 @@ function commandLine(command: string, args: readonly string[], path: Path): Repo
   }
 }
 
-/** Names such as `BASH_FUNC_id%%` are no variables to a program, but code to a shell. */
+/** Shells execute names such as `BASH_FUNC_id%%` as code. */
 function checkVariables({ env }: McpServer, report: Reporter) {
   for (const name of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
@@ -179,7 +182,7 @@ function checkVariables({ env }: McpServer, report: Reporter) {
       })
 }
 
-/** `command` is started as it stands, without a shell. */
+/** `command` is started without a shell. */
 function checkCommand(server: McpServer, report: Reporter, { doubtful, path }: Context) {
   const { type, command = '', args, env } = server
   if (type !== 'stdio' || doubtful([...path, 'type'])) return

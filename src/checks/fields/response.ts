@@ -4,10 +4,10 @@ import { isObject, type Json, type JsonObject } from '../../json/index.ts'
 import { compileMasks, compilePages, READ_RESULT, type ShapingFault, unmatched } from '../../shaping/index.ts'
 import { nearest, quote, quoteAll } from '../../text/index.ts'
 
-/** Names in a hint. */
+/** Maximum names in a hint. */
 const MAX_LISTED = 12
 
-/** Masks of a `response` that cannot be read, or that match no response of this schema. @param path of the `response` */
+/** Masks of a `response` that are invalid or match nothing in the schema. @param path of the `response` */
 export function checkResponse(
   response: ResponseShaping,
   schema: JsonObject | undefined,
@@ -39,7 +39,7 @@ function checkPages(
   }
 }
 
-/** Clients see the gateway's own tool under this name. @param path of the name */
+/** The name of the gateway's own tool. @param path of the name */
 export function takenName(path: Path): Report {
   return {
     code: 'duplicate-name',
@@ -71,7 +71,7 @@ function checkMatches(
   report: Reporter,
 ) {
   const missed = unmatched(entries, schema)
-  // Where the schema does not say what there is, its examples do.
+  // Examples help if the schema is incomplete.
   const examples = Array.isArray(schema.examples) ? schema.examples : []
   for (const { entry, missing, known } of missed.length || !examples.length
     ? missed
@@ -92,12 +92,12 @@ function checkMatches(
   }
 }
 
-/** What finds nothing in any of the examples. */
+/** Entries that match none of the examples. */
 function unmatchedBy(entries: Parameters<typeof unmatched>[0], examples: readonly Json[]) {
   return unmatched(entries, { anyOf: examples.map(schemaOf) })
 }
 
-/** What an example shows, and nothing else. */
+/** A schema that describes exactly an example. */
 function schemaOf(example: Json): JsonObject {
   if (Array.isArray(example))
     return example.length ? { type: 'array', items: { anyOf: example.map(schemaOf) } } : {}

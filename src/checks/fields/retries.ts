@@ -4,7 +4,7 @@ import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { checkDuration } from './value-rules.ts'
 
-/** How requests are repeated, and when an upstream is no longer called. */
+/** Checks of retries and circuit breakers. */
 export const RETRY_CHECKS: readonly Check[] = [
   { codes: ['key-without-effect'], on: 'server', check: checkServer },
   {
@@ -17,7 +17,7 @@ export const RETRY_CHECKS: readonly Check[] = [
   { codes: ['key-without-effect'], on: 'tool', check: checkTool },
 ]
 
-/** Attempts of a server that cannot be made. */
+/** Attempts that a server's other settings prevent. */
 export function checkAttempts(
   { name, retry, breaker }: Pick<Server, 'name' | 'retry' | 'breaker'>,
   report: Reporter,

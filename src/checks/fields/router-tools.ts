@@ -4,7 +4,7 @@ import { type Reporter, suggest } from '../../findings/index.ts'
 import { quote, wildcards } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 
-/** `discovery` of routers. */
+/** Checks of `discovery` of routers. */
 export const DISCOVERY_CHECKS: readonly Check[] = [
   { codes: ['dangling-tool'], on: 'router', check: checkNamedTools },
   { codes: ['reserved-tool-name'], on: 'router', check: checkOwnNames },
@@ -24,7 +24,7 @@ export const DISCOVERY_CHECKS: readonly Check[] = [
   },
 ]
 
-/** The tools of a router that has HTTP tools; undefined where not all of them are known. */
+/** The tools of a router with HTTP tools; undefined if some are unknown. */
 function knownTools(
   { server: name }: Router,
   { configuration: { servers, tools }, doubtful }: Context,
@@ -34,7 +34,7 @@ function knownTools(
   return { server: server.name, names: new Set(server.allowedTools ?? tools.map((tool) => tool.name)) }
 }
 
-/** Of HTTP tools the names are known. */
+/** Only names of HTTP tools are known. */
 function checkNamedTools(router: Router, report: Reporter, context: Context) {
   const known = knownTools(router, context)
   if (!known) return
@@ -56,10 +56,10 @@ function checkNamedTools(router: Router, report: Reporter, context: Context) {
   check(router.discovery.pin, ['discovery', 'pin'], 'pins')
 }
 
-/** Where tools are searched for, the gateway has tools of its own. */
+/** With search, the gateway adds its own tools. */
 function checkOwnNames(router: Router, report: Reporter, { configuration }: Context) {
   const { mode } = router.discovery
-  // In a list of servers each name begins with its server's.
+  // In a list of servers, each name has its server as prefix.
   if (mode === 'list' || typeof router.server !== 'string') return
   for (const name of namesGiven(router, configuration))
     if (DISCOVERY_TOOLS.has(name))
@@ -71,7 +71,7 @@ function checkOwnNames(router: Router, report: Reporter, { configuration }: Cont
       })
 }
 
-/** Names that clients see, as far as a configuration gives them. */
+/** Tool names for clients, as far as the configuration gives them. */
 function namesGiven({ server: name }: Router, { servers, tools, mcpServers }: Configuration): string[] {
   const server = servers.find((one) => one.name === name)
   if (server) return server.allowedTools ?? tools.map((tool) => tool.name)

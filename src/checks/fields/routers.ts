@@ -41,7 +41,7 @@ export const ROUTER_CHECKS: readonly Check[] = [
 
 const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i
 
-/** Whether what a router serves forwards the `Authorization` of its callers. */
+/** Whether a router's servers forward the `Authorization` of callers. */
 function forwardsLogin(configuration: Configuration, router: Pick<Router, 'server'>): boolean {
   const { servers, tools, mcpServers } = configuration
   const names = new Set(ownServers(router, configuration))
@@ -58,7 +58,7 @@ function forwardsLogin(configuration: Configuration, router: Pick<Router, 'serve
   )
 }
 
-/** Tools are known as `server__tool`, so the names of servers must tell them apart. */
+/** Tools are named `server__tool`, so server names must be unambiguous. */
 function checkServerList(
   { server: list, names: naming }: Router,
   report: Reporter,

@@ -6,10 +6,10 @@ import { isPem } from '../../net/tls-files.ts'
 import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 
-/** The members of `tls` that are PEM text, or paths of PEM files. */
+/** Members of `tls` with PEM text or paths of PEM files. */
 export const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 
-/** How servers are connected to: `tls` and `proxy`. */
+/** Checks of `tls` and `proxy` of servers. */
 export const CONNECTION_CHECKS: readonly Check[] = [
   { codes: ['missing-key', 'invalid-value'], on: 'server', check: checkConnection },
   { codes: ['missing-key', 'invalid-value'], on: 'mcpServer', check: checkConnection },
@@ -42,7 +42,7 @@ function checkTls(tls: ServerTls, report: Reporter) {
   const { cert, key, serverName } = tls
   for (const member of PEM_MEMBERS) {
     const value = tls[member]
-    // The value is not shown: it may be a key.
+    // The value is not shown, because it may be a key.
     if (value !== undefined && !isPem(value) && !isAbsolute(value))
       report({
         code: 'invalid-value',

@@ -14,7 +14,7 @@ import { checkScopes, reportIdle, reportUrl } from './value-rules.ts'
 type Type = Credentials['type']
 
 const FETCHED: readonly Type[] = ['clientCredentials', 'tokenExchange']
-/** The types that use a key. */
+/** Types that use a key. */
 const USED_BY: Partial<Record<keyof Credentials, readonly Type[]>> = {
   header: ['static'],
   value: ['static'],
@@ -28,7 +28,7 @@ const USED_BY: Partial<Record<keyof Credentials, readonly Type[]>> = {
   audience: FETCHED,
   subjectTokenType: ['tokenExchange'],
 }
-/** What frames a message, or belongs to one connection or to the transport of MCP (RFC 9110, 6.4.1 and 7.6.1). */
+/** Framing and hop-by-hop headers, and those of the MCP transport (RFC 9110, 6.4.1 and 7.6.1). */
 const OWN_HEADERS =
   /^(?:mcp-.*|host|connection|content-.*|transfer-encoding|accept|te|trailer|upgrade|keep-alive|expect|proxy-.*)$/i
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/

@@ -168,7 +168,7 @@ function checkArg(arg: Arg, report: Reporter) {
       message: `\`slashes\` has no effect for the argument ${quote(arg.name)} of position \`${arg.position}\``,
       hint: 'Write `position: path`, or remove it',
     })
-  // Without schemas of its own it has no pattern either.
+  // Without own schemas it has no pattern either.
   if (!arg.items && !arg.properties) return
   for (const fault of unsupportedPatterns(arg as unknown as Json)) report(fault)
   for (const [key, type] of [

@@ -4,12 +4,12 @@ import type { Path, Reporter } from '../../findings/index.ts'
 import { urlFault } from '../../net/index.ts'
 import { quote, timeText } from '../../text/index.ts'
 
-/** The longest that a timer of Node can wait: nearly 25 days. */
+/** Maximum delay of a Node timer: nearly 25 days. */
 export const MAX_DURATION = 2 ** 31 - 1
 
 /**
  * Reports keys that only another type uses.
- * @param owner what has the type, in words
+ * @param owner description of the owner
  */
 export function reportIdle(
   keys: readonly string[],
@@ -27,7 +27,7 @@ export function reportIdle(
     })
 }
 
-/** `0` must not mean "without end" by chance. */
+/** `0` must not accidentally mean "unlimited". */
 export function checkLimits(limits: Partial<Limits> | undefined, path: Path, report: Reporter) {
   for (const [key, value] of Object.entries(limits ?? {})) {
     if (/timeout$/i.test(key)) checkDuration(value, [...path, key], report)
@@ -51,7 +51,7 @@ export function checkScopes(scopes: readonly string[], path: Path, report: Repor
       })
 }
 
-/** Of settings and of routers. @param path of the list */
+/** Rates of settings and routers. @param path of the list */
 export function checkRates(rates: readonly RateRule[], path: Path, report: Reporter) {
   for (const [i, { limit, window, burst = limit }] of rates.entries()) {
     checkDuration(window, [...path, i, 'window'], report)
@@ -76,7 +76,7 @@ function outOfRange(value: number, path: Path, hint: string, report: Reporter) {
   report({ code: 'invalid-value', path, message, hint })
 }
 
-/** A URL to which credentials are sent, or from which keys come. Whether it is one; it is not shown, as it may hold a password. */
+/** Checks a URL that receives credentials or provides keys; it is not shown, as it may contain a password. */
 export function reportUrl(url: string, path: Path, report: Reporter): boolean {
   const fault = urlFault(url)
   if (fault === 'form')
@@ -96,14 +96,14 @@ export function reportUrl(url: string, path: Path, report: Reporter): boolean {
   return fault !== 'form'
 }
 
-/** Equal for tokens that are the same, also where one of them is given by its digest. */
+/** Equal for equal tokens, even if one is given by its digest. */
 export function tokenKey(token: string): string {
   return tokenDigest(token)?.toString('hex') ?? token
 }
 
 /**
- * What is wrong with tokens, such as two that are equal; the findings never show them.
- * @param seen keys of tokens that must not be used again, with their places; the new ones are added
+ * Faults of tokens, such as duplicates; findings never show them.
+ * @param seen keys of tokens that must not be reused, with their paths; new ones are added
  */
 export function checkTokens(
   tokens: readonly { token: string; expires?: string }[],

@@ -5,7 +5,7 @@ import { isObject } from '../../json/index.ts'
 import { groupBy, quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 
-/** Tools that a search cannot find, or cannot tell from each other. */
+/** Checks for tools that search cannot find or distinguish. */
 export const FINDABLE_CHECKS: readonly Check[] = [
   {
     codes: ['indistinct-tools', 'hard-to-find'],
@@ -17,7 +17,7 @@ export const FINDABLE_CHECKS: readonly Check[] = [
   },
 ]
 
-/** Results among which a tool is expected. */
+/** Number of results that should contain the tool. */
 const AMONG = 5
 
 function checkFound(
@@ -43,12 +43,12 @@ function checkFound(
   }
 }
 
-/** Reports each set of tools with the same words once. @returns the tools of all sets */
+/** Reports each set of tools with equal words once. @returns the tools of all sets */
 function checkDistinct({ tools }: Configuration, report: Reporter, { doubtful }: Context): Set<number> {
   const described = [...tools.keys()].filter(
     (i) => tools[i]!.description !== undefined && !doubtful(['tools', i]),
   )
-  // Most tools have a name of their own, so few are looked at as a whole.
+  // Most names are unique, so few tools need a full comparison.
   const alike = withSame((i) => wordsOfName(tools[i]!), described).flatMap((set) =>
     withSame((i) => otherWords(tools[i]!), set),
   )
@@ -66,25 +66,25 @@ function checkDistinct({ tools }: Configuration, report: Reporter, { doubtful }:
   return new Set(alike.flat())
 }
 
-/** The sets of two and more that have the same words. */
+/** Sets of at least two tools with equal words. */
 function withSame(words: (tool: number) => string, tools: readonly number[]): number[][] {
   return [...groupBy(tools, words).values()].filter(({ length }) => length > 1)
 }
 
-/** The stems of a tool's name as one key, without numbers and versions, which nobody looks for. */
+/** Stems of a tool's name as a key, without numbers and versions, which users do not search for. */
 function wordsOfName({ name }: Tool): string {
   const stems = wordsOf(name).map(stemOf)
   return JSON.stringify(stems.filter((stem) => !/^v?\d+$/.test(stem)).sort())
 }
 
-/** What a query can find a tool by, besides its name, as one key. */
+/** Other searchable words of a tool, as a key. */
 function otherWords({ title = '', description = '', keywords = [], args, inputSchema }: Tool): string {
   const properties = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
   const taken = [...args.map((arg) => arg.name), ...properties].sort()
   return JSON.stringify([stems(title), stems(description), stems(keywords.join(' ')), taken])
 }
 
-/** Without the words that a query passes over. */
+/** Stems without stop words. */
 function stems(text: string): string[] {
   const words = wordsOf(text).filter((word) => !STOP_WORDS.has(word))
   return words.map(stemOf).sort()

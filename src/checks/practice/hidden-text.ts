@@ -2,7 +2,7 @@ import type { Path, Reporter } from '../../findings/index.ts'
 import { hiddenIn } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 
-/** Texts whose characters are not all seen, as models read them all the same. */
+/** Checks for hidden characters in texts, which models read. */
 export const HIDDEN_CHECKS: readonly Check[] = [
   {
     codes: ['suspicious-text'],
@@ -15,15 +15,15 @@ export const HIDDEN_CHECKS: readonly Check[] = [
   },
 ]
 
-/** What may give a value other characters than those that are written: an escape, or a variable. */
+/** Syntax that can produce other characters than written: escapes and variables. */
 const GIVES_OTHERS = /\\|\$\{/
 
-/** Whether nothing can be hidden in what is read from a text. */
+/** Whether a text cannot contain anything hidden. */
 function isOpen(text: string): boolean {
   return !GIVES_OTHERS.test(text) && hiddenIn(text) === undefined
 }
 
-/** To make the path of each text takes longer than to look at it. */
+/** A quick test, as building every path would be slow. */
 function isHiding(value: unknown): boolean {
   if (typeof value === 'string') return hiddenIn(value) !== undefined
   if (typeof value !== 'object' || value === null) return false
@@ -50,5 +50,5 @@ function look(value: unknown, path: Path, report: Reporter): void {
         look(member, [...path, Array.isArray(value) ? Number(key) : key], report)
 }
 
-/** Keys of what models read and nobody sends back. */
+/** Keys of prose for models, which clients do not send back. */
 const PROSE: ReadonlySet<string> = new Set(['title', 'description'])

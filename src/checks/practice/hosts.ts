@@ -4,7 +4,7 @@ import type { Report } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 
-/** Names that no public DNS knows, by convention or by RFC 2606, 6761, 6762, 8375 and 9476. */
+/** Names unknown to public DNS, by convention or by RFC 2606, 6761, 6762, 8375 and 9476. */
 const LOCAL_NAME =
   /^[^.]*$|\.(?:localhost|local|internal|intranet|lan|home|corp|private|svc|test|example|invalid|alt|arpa)$/i
 
@@ -31,12 +31,12 @@ function makeLists() {
   }
 }
 
-/** Made when the first address is looked at: few files hold one. */
+/** Created at the first address, as few files contain one. */
 let lists: ReturnType<typeof makeLists> | undefined
 
 const ORIGIN = /^\s*(https?):\/\/(?:[^\s/?#@]*@)?(\[[\da-f:.]+\]|[^\s/?#:@{}$[\]]+)(?=[:/?#]|\s*$)/i
 
-/** Where requests go, as far as the file itself says so. */
+/** Checks of request targets, as far as the file determines them. */
 export const HOST_CHECKS: readonly Check[] = [
   {
     codes: ['private-address', 'plain-http'],
@@ -47,7 +47,7 @@ export const HOST_CHECKS: readonly Check[] = [
         if (!scheme || !bracketed) continue
         const found = hostFault(scheme.toLowerCase(), bracketed.replace(/^\[|\]$/g, '').toLowerCase())
         if (!found) continue
-        // What a variable gives here may differ elsewhere.
+        // A variable may have another value elsewhere.
         const range = read.locate(path)
         if (range && read.text.slice(range.start.offset, range.end.offset).includes(bracketed))
           report({ path, ...found })
@@ -57,7 +57,7 @@ export const HOST_CHECKS: readonly Check[] = [
 ]
 
 function hostFault(scheme: string, host: string): Omit<Report, 'path'> | undefined {
-  // Node's own test takes longer to load than a file to read.
+  // A cheap test, as loading Node's own is slow.
   const version = /^[\d.]+$|:/.test(host) ? isIP(host) : 0
   const family = version === 6 ? 'ipv6' : 'ipv4'
   if (version) lists ??= makeLists()

@@ -11,17 +11,17 @@ import { TOOL_CHECKS } from './tools.ts'
 
 export { secretsIn } from './leaked-secrets.ts'
 
-/** Characters of a token that nobody guesses. */
+/** Minimum characters of an unguessable token. */
 const SHORTEST_TOKEN = 16
 
-/** What works, and experience advises against; `secretsIn` beside them looks at the text of the file. */
+/** Checks against working but inadvisable settings; `secretsIn` additionally scans the text. */
 export const PRACTICE_CHECKS: readonly Check[] = [
   {
     // `shop.yaml`, `shop.prod.yaml` and `01-my_shop.yml` are files of `shop`.
     codes: ['file-name'],
     on: 'configuration',
     check({ name }, report, { read: { file } }) {
-      // A file that a store or standard input gives has no name of its own.
+      // Configurations from a store or standard input have no file name.
       if (!/\.(?:ya?ml|json)$/i.test(file)) return
       const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
       const [own, other] = [plain(basename(file).replace(/\.(?:ya?ml|json)$/i, '')), plain(name)]
@@ -84,7 +84,7 @@ export const PRACTICE_CHECKS: readonly Check[] = [
     check({ auth }, report, { doubtful, path }) {
       for (const [k, { token }] of (auth?.tokens ?? []).entries()) {
         const own = ['auth', 'tokens', k, 'token']
-        // The token of a digest is not known.
+        // A digest does not reveal its token.
         if (token.length >= SHORTEST_TOKEN || token.startsWith('sha256:') || doubtful([...path, ...own]))
           continue
         report({
@@ -103,12 +103,12 @@ export const PRACTICE_CHECKS: readonly Check[] = [
   ...HIDDEN_CHECKS,
 ]
 
-/** Runs the checks of practice; sorted. Never throws. */
+/** Runs the practice checks; sorted. Never throws. */
 export function lintPractice(read: ReadConfiguration, options: CheckOptions = {}): Finding[] {
   return read.configuration ? sortFindings(runChecks(PRACTICE_CHECKS, read as Read, options)) : []
 }
 
-/** An entry that is repeated has no effect, or hides a slip of the pen. */
+/** A repeated entry has no effect, or hides a typo. */
 function checkList(entries: readonly string[] | undefined, path: Path, report: Reporter) {
   const seen = new Set<string>()
   for (const [i, entry] of (entries ?? []).entries()) {

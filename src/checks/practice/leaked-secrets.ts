@@ -3,10 +3,10 @@ import { type Finding, finding } from '../../findings/index.ts'
 import { positionsOf, SECRET_KEY_END } from '../../text/index.ts'
 import { issuedSecrets, PLACEHOLDER } from './secret-forms.ts'
 
-/** A key, and the one line of its value. */
+/** A key and its value on one line. */
 const PAIR =
   /(?<=^|[{,\s])["']?([A-Za-z][\w.-]{0,63})["']?[ \t]{0,8}:[ \t]{1,8}(?:"([^"\n]{6,512})"|'([^'\n]{6,512})'|([^\s"'#&*|>{}[\],][^\s#,}\]]{4,511}(?: [^\s#,}\]]{1,511})?))/gm
-/** Other places of a key and its value: `token=x` of a query or a command, `"--token", "x"`, and `${TOKEN:x}`. */
+/** Other forms of a key and its value: `token=x` in a query or command, `"--token", "x"`, and `${TOKEN:x}`. */
 const ASSIGNED: readonly [behind: RegExp, form: RegExp][] = [
   [/=/, /(?<=([A-Za-z][\w-]{0,63}))=([^\s"'&,;(){}[\]$<>]{6,512})/g],
   [
@@ -18,25 +18,25 @@ const ASSIGNED: readonly [behind: RegExp, form: RegExp][] = [
 const BEARER = /\bBearer ([\w.~+/-]{12,512}=*)/g
 const SECRET_KEY = new RegExp(`${SECRET_KEY_END}$`, 'i')
 const BEHIND_KEY = new RegExp(`${SECRET_KEY_END}["']?[ \\t]{0,8}([=:,\\r\\n])`, 'gi')
-/** What is called so holds nothing else. */
+/** Keys whose values are always secret. */
 const CERTAIN_KEY =
   /(?:secret|authorization|bearer|(?:api|access|private|secret)[-_]?key|(?:access|auth|bot|api)[-_]?token)$|^token$/i
 const PASSWORD_KEY = /(?:passw(?:or)?d|pwd)$/i
 
-/** Secrets that stand in a file, by their form or by their key; the findings never show them. */
+/** Secrets in a file, by format or key; findings never show them. */
 export function secretsIn({ file, text }: Source): Finding[] {
   const found: { start: number; end: number; what: string }[] = []
   const add = (start: number, end: number, what: string) => {
     if (!found.some((one) => start < one.end && one.start < end)) found.push({ start, end, what })
   }
   for (const { what, start, secret } of issuedSecrets(text)) add(start, start + secret.trimEnd().length, what)
-  // Whatever the key: nothing else is written so.
+  // This format is a secret under any key.
   for (const { 0: whole, 1: secret = '', index } of text.matchAll(BEARER)) {
     const end = index + whole.length
     if (!PLACEHOLDER.test(secret) && isSecret('authorization', secret))
       add(end - secret.length, end, 'a bearer token')
   }
-  // To look for every key and its value takes long, and few files have such a key in all these places.
+  // Examines only lines with such keys, as searching everything is slow.
   const keys = [...text.matchAll(BEHIND_KEY)]
   const behind = [...new Set(keys.map(([, next]) => next))].join('')
   for (const [at, [whole, key = '', ...quoted]] of pairsOf(text, keys)) {
@@ -63,7 +63,7 @@ export function secretsIn({ file, text }: Source): Finding[] {
   })
 }
 
-/** The pairs, each with its offset, of the lines on which such keys stand: no pair goes beyond its line. */
+/** The pairs on lines with such keys, each with its offset; no pair spans lines. */
 function* pairsOf(text: string, keys: readonly RegExpExecArray[]): Generator<[number, RegExpExecArray]> {
   let done = -1
   for (const { 1: next, index } of keys) {
@@ -75,7 +75,7 @@ function* pairsOf(text: string, keys: readonly RegExpExecArray[]): Generator<[nu
   }
 }
 
-/** By its letters: long and without a pattern, or a password with more than letters. */
+/** Judges by characters: long and random, or a password with more than letters. */
 function isSecret(key: string, value: string): boolean {
   if (/public/i.test(key)) return false
   if (/\s/.test(value) || /^[a-z][a-z\d+.-]*:\/\//i.test(value)) return false
@@ -86,20 +86,20 @@ function isSecret(key: string, value: string): boolean {
   return CERTAIN_KEY.test(key) ? value.length >= 12 && bits >= 2.5 : value.length >= 20 && bits >= 3.3
 }
 
-/** `name:password`, as basic authentication writes it. */
+/** `name:password` of basic authentication. */
 function isLogin(value: string): boolean {
   const login = Buffer.from(value, 'base64').toString('latin1')
   return /^[\x20-\x7e]+$/.test(login) && login.slice(1, -1).includes(':') && !PLACEHOLDER.test(login)
 }
 
-/** Bits for each character (Shannon). */
+/** Shannon entropy in bits for each character. */
 function entropy(text: string): number {
   const counts = new Map<string, number>()
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
   return [...counts.values()].reduce((sum, n) => sum - (n / text.length) * Math.log2(n / text.length), 0)
 }
 
-/** The text with `*` for each character of its secrets, for frames. */
+/** The text with its secrets as `*`, for code frames. */
 export function maskSecrets(text: string, findings: readonly Finding[]): string {
   let masked = text
   for (const { code, range } of findings) {

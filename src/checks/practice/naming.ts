@@ -4,7 +4,7 @@ import { isObject } from '../../json/index.ts'
 import { nearest, quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 
-/** Names that no client can use as they are. */
+/** Checks for names that clients cannot use. */
 export const NAME_CHECKS: readonly Check[] = [
   { codes: ['unused-tool'], on: 'configuration', check: checkUnused },
   {
@@ -22,7 +22,7 @@ export const NAME_CHECKS: readonly Check[] = [
     codes: ['name-form', 'name-length'],
     on: 'tool',
     check({ name }, report) {
-      // MCP allows it, and clients that pass names on unchanged have the whole request refused.
+      // MCP allows it, but model APIs then refuse whole requests of clients that pass names on unchanged.
       if (/^[\w.-]+$/.test(name) && name.includes('.'))
         report({
           code: 'name-form',
@@ -43,12 +43,12 @@ export const NAME_CHECKS: readonly Check[] = [
   { codes: ['name-length'], on: 'mcpServer', check: checkProxiedNames },
 ]
 
-/** What model providers take for the name of a function. */
+/** Maximum function name length at model providers. */
 export const MAX_TOOL_NAME = 64
-/** What they take for the name of a property. */
+/** Property names accepted by model providers. */
 const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/
 
-/** JSON Schema validators take it for a prototype, so a call can never give it. */
+/** Validators treat it as a prototype, so a call can never pass it. */
 const PROTOTYPE = '__proto__'
 
 function isArgument(name: string): boolean {
@@ -74,16 +74,16 @@ function reportArgument(name: string, path: Path, report: Reporter) {
   })
 }
 
-/** So many names are compared with those of all tools. */
+/** Maximum names compared with all tools. */
 const MAX_MEANT = 50
 
 function checkUnused({ servers, tools }: Configuration, report: Reporter, { doubtful }: Context) {
-  // A server that allows none is reported already.
+  // A server that allows no tools is already reported.
   if (servers.length === 0 || servers.some(({ allowedTools }) => !allowedTools?.length)) return
   if (servers.some((_, i) => doubtful(['servers', i, 'allowedTools']))) return
   const allowed = new Set(servers.flatMap(({ allowedTools }) => allowedTools ?? []))
   const names = servers.map(({ name }) => quote(name)).slice(0, 3)
-  // A name that no tool has is reported already, and most likely means one of these.
+  // An unknown name is already reported, and probably means one of these.
   const defined = new Set(tools.map(({ name }) => name))
   const unknown = [...allowed].filter((name) => !defined.has(name))
   const meant = unknown.slice(0, MAX_MEANT).map((name) => nearest(name, defined))

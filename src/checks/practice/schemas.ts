@@ -6,7 +6,7 @@ import { quote } from '../../text/index.ts'
 
 const TOP_LEVEL = ['oneOf', 'anyOf', 'allOf', 'not', 'enum', '$ref']
 
-/** Keywords of older drafts and of OpenAPI 3.0, and what 2020-12 has for them. */
+/** Keywords of older drafts and OpenAPI 3.0, with their 2020-12 equivalents. */
 const OTHER_DIALECTS: Record<string, string> = {
   nullable: 'Write `type: [string, "null"]`, with the type that is meant',
   additionalItems: 'Write `prefixItems` for the first items, and `items` for the others',
@@ -16,7 +16,7 @@ const OTHER_DIALECTS: Record<string, string> = {
   divisibleBy: 'Write `multipleOf`',
 }
 
-/** What model providers refuse in a tool's `inputSchema`, and what readers of 2020-12 ignore. */
+/** Keywords that model providers refuse in `inputSchema`, or that 2020-12 ignores. */
 export function checkSchema(schema: JsonObject, path: Path, report: Reporter) {
   const isInput = path[0] === 'inputSchema'
   for (const keyword of isInput ? TOP_LEVEL.filter((key) => Object.hasOwn(schema, key)) : [])
@@ -54,7 +54,7 @@ export function checkItems(schema: JsonObject, path: Path, report: Reporter, nam
   })
 }
 
-/** Keywords of one schema that contradict each other. */
+/** Contradicting keywords of one schema. */
 export function checkDisagreement(schema: JsonObject, path: Path, report: Reporter) {
   const { enum: allowed, const: only, default: value, nullable } = schema
   const types = [schema.type ?? []].flat().filter((type) => typeof type === 'string')
@@ -111,7 +111,7 @@ const TYPES: Record<string, (value: Json) => boolean> = {
   object: isObject,
 }
 
-/** A `type` that is not a type at all is left to the check of schemas. */
+/** Unknown types are reported by the schema check. */
 function isOf(value: Json, type: string): boolean {
   return TYPES[type]?.(value) ?? true
 }

@@ -1,11 +1,11 @@
 import { ISSUED } from '../../text/index.ts'
 
-/** All at once: one search takes a quarter of the time of many. */
+/** One combined pattern is much faster than many. */
 const ANY_ISSUED = new RegExp(String.raw`\b(?:${ISSUED.map(([, form]) => form).join('|')})`, 'g')
 
 const IN_URL = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'${}]{1,64}:([^\s:@/"'${}]{3,128})(?=@)/gi
 
-/** Others, each with a part that every match contains; the secret ends the match, or is its group. */
+/** Other formats, each with a part that every match contains; the secret is the end of the match, or its group. */
 const FORMS: readonly [what: string, part: string, form: RegExp][] = [
   ['a private key', 'PRIVATE KEY-----', /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-"']{0,8192}/g],
   [
@@ -18,13 +18,13 @@ const FORMS: readonly [what: string, part: string, form: RegExp][] = [
   ['a password in a URL', '@', IN_URL],
 ]
 
-/** What stands for a secret in examples; words such as `test` may be in one that was issued by chance. */
+/** Placeholders for issued secrets; words such as `test` may occur in a real one by chance. */
 const MASKED = /x{4}|\*{3}|<|\{\{|\$\{|your|example|placeholder|([a-z0-9])\1{7}/i
-/** What stands for one that people choose. */
+/** Placeholders for passwords. */
 export const PLACEHOLDER =
   /example|change[-_ ]?me|replace|your[-_ ]|x{4}|\*{3}|\.{3}|placeholder|dummy|sample|fake|demo|test|todo|<|\{\{|\$\{/i
 
-/** Whatever in a text has the form of a secret. */
+/** All parts of a text in the format of a secret. */
 export function* issuedSecrets(text: string): Generator<{ what: string; start: number; secret: string }> {
   for (const { 0: secret, index: start } of text.matchAll(ANY_ISSUED)) {
     if (MASKED.test(secret)) continue

@@ -6,14 +6,14 @@ import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { checkDisagreement, checkItems, checkSchema } from './schemas.ts'
 
-/** What a model learns of tools and their arguments. */
+/** Checks of what models learn about tools and arguments. */
 export const TOOL_CHECKS: readonly Check[] = [
   { codes: ['missing-description', 'long-description'], on: 'tool', check: checkDescriptions },
   {
     codes: ['required-default'],
     on: 'tool',
     check({ args, inputSchema }, report) {
-      // A database that exports files writes an empty default for none.
+      // Database exports write an empty default for none.
       for (const [j, { name, required, default: value }] of args.entries())
         if (required && value !== undefined && value !== '')
           requiredDefault(name, ['args', j, 'default'], 'Write `required: false`', report)
@@ -76,7 +76,7 @@ function checkDescriptions(
   for (const [j, arg] of args.entries())
     if (isLong(arg.description))
       reportLength(arg.description!, ['args', j, 'description'], `the argument ${quote(arg.name)}`)
-  // Where there is an `inputSchema`, clients see that.
+  // With an `inputSchema`, clients see that one.
   const shown = isObject(inputSchema?.properties) ? inputSchema.properties : {}
   const descriptionOf = ({ name, description }: Arg) => {
     const own = Object.hasOwn(shown, name) ? shown[name] : undefined

@@ -8,21 +8,20 @@ import { IN_SINGLE_QUOTES } from './node-checks.ts'
 import type { Broken } from './recover.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
-/** An action that is never closed reaches to the end of the template; no sound one is so long. */
+/** An unclosed action extends to the end of the template; valid ones are shorter. */
 const MAX_LENGTH = 2000
 
-/** A name behind a dot that a hyphen cuts in two: what is before it, and the name. */
+/** A name after a dot, split by a hyphen: the part before it, and the name. */
 const HYPHENATED =
   /((?<![\w.$\-"])[.$A-Za-z_][\w.]{0,200})?\.([A-Za-z_]\w{0,100}(?:-[A-Za-z_]\w{0,100}){1,10})/g
 const BARE = /(?<![\w.$\-"])[A-Za-z_]\w*/g
 const FIELDS = /(?<![\w)\]$".])\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/g
-/** A character constant is one character; longer ones are meant as text. */
+/** A character constant is a single character; longer ones are meant as text. */
 const SINGLE_QUOTED = /'(?:[^'\\\n]|\\.){0,500}'/g
 
 /**
- * Looks for mistakes in an action that cannot be parsed, by its text. What the parser said is reported only where
- * nothing better was found.
- * @returns what it reads below the root, as far as that can be seen
+ * Finds mistakes in the text of an unparsable action. The parser's error is reported only if nothing better is found.
+ * @returns its references below the root, as far as recognizable
  */
 export function checkBroken(
   { start, end, errors }: Broken,
@@ -35,7 +34,7 @@ export function checkBroken(
     isSilent = false
     report(one)
   }
-  /** @param from where it stands in the action */
+  /** @param from offset in the action */
   const mistake = (code: FindingCode, from: number, to: number, message: string, hint: string) =>
     reportFound({ code, at: { start: start + from, end: start + to }, message, hint })
   const masked = maskStrings(text)
@@ -86,16 +85,16 @@ export function checkBroken(
   for (const match of left.matchAll(FIELDS)) refs.push(fieldRef(match[0], start + match.index))
   for (const { at, brackets, ...found } of findOperators(left, text)) {
     mistake('template-operator', at.start, at.end, found.message, hintOf(found))
-    // What stands between brackets is part of the same mistake.
+    // Text between brackets belongs to the same mistake.
     if (brackets) take(at.start, at.end)
   }
   refs.push(...checkWords(left, text, start, subject, reportFound))
   if (isSilent) for (const error of errors) reportSyntax(error, report)
-  // Those with a hyphen are reported already, and those of `with` and `range` cannot be told apart from others.
+  // Hyphenated names are already reported, and those of `with` and `range` are ambiguous.
   return refs.filter(({ path }, i) => i < read || rootLike(path[0]!) !== undefined)
 }
 
-/** Bare words that are no functions; @returns what they most likely read. */
+/** Checks bare words that are not functions; @returns what they probably read. */
 function checkWords(
   left: string,
   text: string,
@@ -129,17 +128,17 @@ function checkWords(
     }
     const keyword = index < 6 ? nearestKeyword(word, text) : undefined
     unknownWord(word, rest, at, subject, report, keyword, text.slice(behind))
-    // `for x in .Args.items`: the other words belong to it.
+    // In `for x in .Args.items`, the other words belong to it.
     if (/^for(?:each)?$/.test(word)) break
     const root = rest ? rootLike(word) : undefined
-    // The dot is missing in front.
+    // The leading dot is missing.
     if (root) refs.push({ ...fieldRef(`.${word}${rest}`, at.start - 1), path: `${root}${rest}`.split('.') })
     else if (subject.args.schemas.has(word)) refs.push({ path: ['Args', word], spans: [], ...at })
   }
   return refs
 }
 
-/** `response.data` of other template languages, as it is written here, and how much of the text that replaces. */
+/** `response.data` of other template languages in Go syntax, and the length of the text it replaces. */
 function foldedPath(
   word: string,
   rest: string,
@@ -158,7 +157,7 @@ function isFolded(name: string, other: string): boolean {
   return name.toLowerCase() === other.toLowerCase()
 }
 
-/** Names that stand for something below the root, whatever the dot is. */
+/** The root that a name means, regardless of the dot. */
 function rootLike(name: string): string | undefined {
   return ROOTS.find((root) => root.toLowerCase() === name.toLowerCase()) ?? nearest(name, ROOTS)
 }
@@ -174,32 +173,32 @@ function fieldRef(text: string, start: number): Ref {
   return { path, spans, start, end: start + text.length }
 }
 
-/** `.Args.a-b` where `a` is an argument and `a-b` is none. */
+/** `.Args.a-b` with an argument `a` but no argument `a-b`. */
 function isMinus(before: string, name: string, { args }: Subject): boolean {
   const [first] = name.split('-')
   return before === '.Args' && args.schemas.has(first!) && !args.schemas.has(name)
 }
 
-/** The same length, with blanks for what stands in double quotes and backquotes. */
+/** The text with quoted strings blanked, of the same length. */
 function maskStrings(text: string): string {
   return text.replace(/"(?:[^"\\\n]|\\.)*"|`[^`]*`|["`].*$/gs, (whole) =>
     /^(["`]).*\1$/s.test(whole) ? `"${' '.repeat(whole.length - 2)}"` : ' '.repeat(whole.length),
   )
 }
 
-/** What the parser says of an action, where nothing more exact is known. */
+/** The parser's error for an action without a better finding. */
 export function reportSyntax({ start, end, message, hint }: TemplateError, report: TemplateReporter) {
   report({ code: 'template-syntax', at: { start, end }, message, hint: hint && capital(hint) })
 }
 
-/** Keywords that stand alone in their action, and those that something follows. */
+/** Keywords that stand alone, and those with operands. */
 const ALONE = ['end', 'else', 'break', 'continue']
 const LEADING = ['if', 'else', 'range', 'with', 'define', 'template', 'block']
 const KEYWORDS = [...new Set([...ALONE, ...LEADING])]
 const WORDS = new Set([...functionNames, ...KEYWORDS, 'true', 'false', 'nil'])
 
 /**
- * The keyword that the first word of an action most likely means.
+ * The keyword probably meant by the first word of an action.
  * @param action with its braces
  */
 export function nearestKeyword(word: string, action: string): string | undefined {
@@ -208,7 +207,7 @@ export function nearestKeyword(word: string, action: string): string | undefined
   return nearest(word, alone ? ALONE : LEADING)
 }
 
-/** What to write for words of other languages; `_` is the value of the action. */
+/** Replacements for words of other languages; `_` is the value of the action. */
 const FOREIGN: Record<string, string> = {
   null: 'nil',
   None: 'nil',
@@ -234,8 +233,8 @@ function foreign(word: string, behind: string): string | undefined {
 }
 
 /**
- * A bare word that is not a function: a root without its dot, an argument, or a misspelt function or keyword.
- * @param keyword the keyword that it may be, where one may stand
+ * Reports a bare word: a root without its dot, an argument, or a misspelt function or keyword.
+ * @param keyword possible keyword at this position
  * @param behind the rest of the action
  */
 function unknownWord(

@@ -1,7 +1,7 @@
 import type { Span } from '../../template/index.ts'
 import { field } from './known-names.ts'
 
-/** Functions by their strength as operators, the weakest first. */
+/** Functions by operator precedence, lowest first. */
 const LEVELS: readonly (readonly string[])[] = [
   ['or'],
   ['and'],
@@ -32,7 +32,7 @@ const SYMBOLS: Record<string, string> = {
 const TOKEN =
   /\s*("(?:[^"\\\n]|\\.)*"|`[^`]*`|'[^'\n]*'|[()]|[=!]==?|&&|\|\||\?\?|<=|>=|[<>=!+*/%]|-(?![\w.])|[-.$]?[\w$.]+)/y
 
-/** Words that stand between two values like operators. */
+/** Words used like infix operators. */
 export const INFIX: ReadonlySet<string> = new Set(LEVELS.flat())
 
 interface Part {
@@ -45,10 +45,10 @@ const MAX_LENGTH = 500
 const MAX_DEPTH = 50
 
 /**
- * A condition written with operators, symbols or words, as Go writes it: `.a == 1 && len .b > 2` becomes
- * `and (eq .a 1) (gt (len .b) 2)`.
- * @param plus the function that `+` stands for where no text in quotes is beside it
- * @returns undefined when it cannot be read so, or holds no operator
+ * Converts a condition with infix operators to Go syntax: `.a == 1 && len .b > 2` becomes `and (eq .a 1) (gt (len .b)
+ * 2)`.
+ * @param plus the function for `+` without a quoted text beside it
+ * @returns undefined if unreadable or without operators
  */
 export function prefixed(source: string, plus: 'add' | 'print' = 'add'): string | undefined {
   const tokens = tokenize(source)
@@ -120,7 +120,7 @@ function tokenize(source: string): string[] | undefined {
   return tokens
 }
 
-/** An operator has something before it, where a function has not; `!` stands before its value. */
+/** Unlike a function, an operator has something before it; `!` precedes its value. */
 function isOperator(token: string, i: number, tokens: readonly string[]): boolean {
   if (SYMBOLS[token]) return true
   return INFIX.has(token) && i > 0 && tokens[i - 1] !== '(' && !isFunction(tokens[i - 1]!)
@@ -143,19 +143,19 @@ function bracketed({ text, plain }: Part): string {
   return plain ? text : `(${text})`
 }
 
-/** Something of another language in an action. */
+/** Syntax of another language in an action. */
 export interface Foreign {
   at: Span
   message: string
-  /** What to write instead, where that is known: template code, or an advice. */
+  /** Replacement, if known: template code or advice. */
   code?: string
   advice?: string
 }
 
 interface Operator extends Foreign {
-  /** The function that is meant. */
+  /** The intended function. */
   name?: string | undefined
-  /** It is an index in brackets. */
+  /** Whether it is an index in brackets. */
   brackets?: boolean
 }
 
@@ -164,14 +164,14 @@ export function hintOf({ code, advice }: Pick<Foreign, 'code' | 'advice'>): stri
   return code === undefined ? advice! : `Write ${code}`
 }
 
-/** An operand beside an operator: a path, number or string. */
+/** An operand: a path, number or string. */
 const LEFT = /(?:"[^"\n]{0,200}"|[.$]?[\w.]{1,200})$/
 const RIGHT = /^(?:"[^"\n]*"|'[^'\n]*'|[.$]?[\w.]+)/
 
 interface Rule {
   pattern: RegExp
   advice?: string
-  /** What to write, from the text before and behind it. Without it and `advice` the pattern is of `SYMBOLS`. */
+  /** The replacement, from the text before and after. Without it and `advice`, the pattern is one of `SYMBOLS`. */
   code?: (whole: string, before: string, after: string) => string | undefined
 }
 
@@ -226,8 +226,8 @@ const RULES: readonly Rule[] = [
 
 /**
  * Finds operators of other languages.
- * @param masked the action with blanks for quoted text; offsets of the result are into it
- * @param text the action as it is, for the hint
+ * @param masked the action with quoted text blanked; result offsets refer to it
+ * @param text the original action, for the hint
  */
 export function findOperators(masked: string, text: string): Operator[] {
   const found: Operator[] = []
@@ -252,7 +252,7 @@ export function findOperators(masked: string, text: string): Operator[] {
 
 const ACTION = /^\{\{-?\s*((?:else\s+)?(?:if|with|range)\b|\$\w+\s*:?=(?!=))?(.*?)\s*(?:-?\}\})?$/s
 
-/** All of the action as Go writes it, where it can be read as operators between values. */
+/** The whole action in Go syntax, if it consists of operators between values. */
 function wholeAction(text: string): string | undefined {
   const [, , inner = ''] = ACTION.exec(text) ?? []
   const choice = /^([^?:"'`]+)\?\s*([^?:\s]+)\s*:\s*([^?:\s]+)$/.exec(inner.trim())
@@ -268,7 +268,7 @@ function eitherSum(added: string, printed: string): string {
   return added === printed ? `\`${added}\`` : `\`${added}\` for numbers, \`${printed}\` for strings`
 }
 
-/** Beside other operators, what stands next to `&&` or `||` is only a part of its side. */
+/** Next to other operators, an operand of `&&` or `||` is only part of its side. */
 function withParentheses(one: Operator): Operator {
   const { name } = one
   return name === 'and' || name === 'or'
@@ -293,7 +293,7 @@ function operator({ advice, code }: Rule, whole: string, start: number, text: st
   return { ...found, code: eitherSum(isText ? printed : `add ${a} ${b}`, printed) }
 }
 
-/** A string in single quotes is one in double quotes. */
+/** Converts single to double quotes. */
 export function doubleQuoted(text: string): string {
   return text.replace(/^'(.*)'$/, '"$1"')
 }
@@ -322,12 +322,12 @@ function keyed(value: string, key: string): string {
   const name = /^(["'])([^"'\\]*)\1$/.exec(key)?.[2]
   const base = value.startsWith('index ') ? `(${value})` : value
   if (name !== undefined) return field(base, name)
-  // A bare word is most likely the name itself: variables begin with `$`.
+  // A bare word is probably the name itself, as variables begin with `$`.
   if (/^[A-Za-z_]\w*$/.test(key)) return field(base, key)
   return `index ${base} ${key || '0'}`
 }
 
-/** What to write for methods and properties of other languages; `_` is the value, `,` the arguments. */
+/** Replacements for methods and properties of other languages; `_` is the value, `,` the arguments. */
 const METHODS: Record<string, string> = {
   toUpperCase: 'upper _',
   upper: 'upper _',
@@ -358,10 +358,10 @@ const EMPTY = /(?<![\w.$])([A-Za-z]\w*)\(\s*\)/g
 const POSITION = /([.$][\w.]{0,200}?)\.(\d{1,20})((?:\.\w+)*)/g
 
 /**
- * Finds methods called behind a dot, functions with empty parentheses, and positions of a list behind a dot.
- * @param masked the action with blanks for quoted text; offsets of the result are into it
- * @param text the action as it is
- * @returns with where all that belongs to it ends
+ * Finds methods after a dot, functions with empty parentheses, and list positions after a dot.
+ * @param masked the action with quoted text blanked; result offsets refer to it
+ * @param text the original action
+ * @returns also the end of each
  */
 export function findMethods(masked: string, text: string): (Foreign & { end: number })[] {
   const found: (Foreign & { end: number })[] = []

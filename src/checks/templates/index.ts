@@ -10,21 +10,20 @@ import { type Context, checkTemplate } from './template.ts'
 import { checkUsage, namesOf, unused } from './usage.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
-/** A file with so many findings is not looked at any further. */
+/** Maximum findings of one file. */
 const MAX_FINDINGS = 1000
 
 /**
- * Finds what is wrong with the templates of a configuration although it can be read: errors for what fails when
- * it is called, warnings for what is doubtful. All at once, sorted, each at its place in the file; unambiguous
- * ones carry a `fix`. Pure; never throws.
- * @param env what `env` of templates reads
- * @param memo what the same run has found out of their texts already
+ * Finds problems in the templates of a readable configuration: errors for certain failures, warnings for doubtful code.
+ * All at once, sorted, each at its place; unambiguous ones have a `fix`. Pure; never throws.
+ * @param env for `env` in templates
+ * @param memo results of the same run for equal texts
  */
 export function lintTemplates(read: ReadConfiguration, env: Env, memo = templateMemo(env)): Finding[] {
   return atOnce(lintSteps(read, env, memo))
 }
 
-/** The same, with a pause after each template. */
+/** The same, yielding after each template. */
 export function* lintSteps(read: ReadConfiguration, env: Env, memo = templateMemo(env)): Steps<Finding[]> {
   const { configuration, file } = read
   if (!configuration) return []
@@ -64,7 +63,7 @@ export function* lintSteps(read: ReadConfiguration, env: Env, memo = templateMem
   return limited(findings, file)
 }
 
-/** Reports at places of one template. */
+/** Reports at positions of one template. */
 function reporter(
   read: ReadConfiguration,
   { path, source }: Subject,
@@ -72,7 +71,7 @@ function reporter(
 ): TemplateReporter {
   let reported = 0
   return ({ at: { start, end }, fix, ...one }) => {
-    // More are not shown, and to find each in its file takes time by the length of the template.
+    // Further findings are not shown, and locating each takes time.
     if (reported++ > MAX_FINDINGS) return
     const replaced = fix === undefined ? {} : { fix: { was: source.slice(start, end), now: fix } }
     add(toFinding({ ...one, ...replaced, path, start, end }, read))
@@ -98,7 +97,7 @@ function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report
   }
 }
 
-/** What was written for variables that are not set, such as `${id}`, by its place: it was told there, whatever it leads to. */
+/** Texts of unset variables such as `${id}`, by position; these are already reported. */
 function unsetVariables({ findings, text }: ReadConfiguration): Map<number, string> {
   const told = findings.flatMap(({ code, range }) => (code === 'env-unset' && range ? [range] : []))
   return new Map(
@@ -110,7 +109,7 @@ function unsetVariables({ findings, text }: ReadConfiguration): Map<number, stri
   )
 }
 
-/** `.Config` of each server as it is at run time, rendered once. */
+/** `.Config` of each server at run time, rendered once. */
 function configReader(env: Env, memo: Memo): (server: Server) => Record<string, string> {
   const known = new Map<Server, Record<string, string>>()
   const render = (source: string): string => {
@@ -119,7 +118,7 @@ function configReader(env: Env, memo: Memo): (server: Server) => Record<string, 
     try {
       return template?.render({}) ?? 'sample'
     } catch {
-      // What is wrong with it is reported at its own place.
+      // Its faults are reported at their own place.
       return 'sample'
     }
   }

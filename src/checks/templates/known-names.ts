@@ -6,14 +6,14 @@ import { CALLER_FIELDS, REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '..
 import type { Ref, TemplateReporter } from './walk.ts'
 
 export const ROOTS = ['Config', 'Args', 'Request', 'Caller', 'Response']
-/** The fields of roots that have no others. */
+/** Fields of roots with a fixed set. */
 export const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
   Request: REQUEST_FIELDS,
   Caller: CALLER_FIELDS,
   Response: RESPONSE_FIELDS,
 }
 
-/** Why a root cannot be read in a phase, and what to do instead. */
+/** Why a root cannot be read in a phase, and the alternative. */
 const PHASES: Record<Subject['phase'], { reason: string; hint: string }> = {
   request: {
     reason: 'there is no response yet when the request is made',
@@ -31,7 +31,7 @@ const PHASES: Record<Subject['phase'], { reason: string; hint: string }> = {
   },
 }
 
-/** Judges one reference: whether its names exist where the template is rendered. */
+/** Checks whether a reference's names exist in the template's data. */
 export function checkRef(ref: Ref, subject: Subject, report: TemplateReporter) {
   const [root, name, header] = ref.path
   if (root === undefined) return
@@ -85,7 +85,7 @@ function unknownRoot(
     )
 }
 
-/** Where a name that stands directly behind the dot belongs. */
+/** Where a name directly after the dot belongs. */
 export function meantBy(name: string, { args, servers, roots }: Subject): string | undefined {
   if (roots.Args && args.schemas.has(name)) return field('.Args', name)
   if (roots.Config && servers.some(({ config }) => Object.hasOwn(config, name))) return field('.Config', name)
@@ -96,7 +96,7 @@ export function meantBy(name: string, { args, servers, roots }: Subject): string
 
 const NAME = /^[\p{L}_][\p{L}\p{Nd}_]*$/u
 
-/** `.Args.name`, or with `index` where the name cannot stand behind a dot. */
+/** `.Args.name`, or `index` for a name that cannot follow a dot. */
 export function field(parent: string, name: string): string {
   return NAME.test(name) ? `${parent}.${name}` : `index ${parent} ${JSON.stringify(name)}`
 }
@@ -135,7 +135,7 @@ function checkConfig(name: string, at: Span, { servers }: Subject, report: Templ
   misspelt({ code: 'template-config', name, at, known, complaint, parent: '.Config' }, report)
 }
 
-/** Names of headers stand in templates as Go writes them. Headers of responses are found in no other case. */
+/** Header names in templates follow Go's canonical form; response headers are found in no other case. */
 function checkHeader(root: string, name: string, at: Span, report: TemplateReporter) {
   const canonical = canonicalHeader(name)
   if (canonical === name) return
@@ -150,12 +150,12 @@ function checkHeader(root: string, name: string, at: Span, report: TemplateRepor
   })
 }
 
-/** As Go writes it: `Content-Type`. */
+/** Go's canonical form: `Content-Type`. */
 export function canonicalHeader(name: string): string {
   return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 }
 
-/** So many names are compared with a misspelt one, and listed. */
+/** Maximum names compared and listed. */
 const MAX_COMPARED = 500
 const MAX_LISTED = 12
 
@@ -165,9 +165,9 @@ interface Misspelt {
   at: Span
   known: Iterable<string>
   complaint: string
-  /** What the name stands behind in the suggestion; empty for the root. */
+  /** Parent in the suggestion; empty for the root. */
   parent?: string
-  /** Further names that may be meant. */
+  /** Further candidates. */
   also?: readonly string[]
   severity?: Severity
 }

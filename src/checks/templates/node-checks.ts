@@ -6,13 +6,13 @@ import { field } from './known-names.ts'
 import { namesOf } from './usage.ts'
 import { eachNode, eachPipe, type Print, pathKey, type Ref, type TemplateReporter } from './walk.ts'
 
-/** Functions for which a character is a number, as it is in Go. */
+/** Functions that treat a character as a number, as Go does. */
 const OF_CHARACTERS = new Set(['printf', 'print', 'println'])
 const COMPARISONS = new Set(['eq', 'ne', 'lt', 'le', 'gt', 'ge'])
 
 export const IN_SINGLE_QUOTES = 'a string in single quotes'
 
-/** What is wrong with a command wherever it stands, also in a branch that is never taken. */
+/** Checks a command anywhere, even in branches never taken. */
 export function checkCommands(tree: Tree, source: string, args: Args, report: TemplateReporter) {
   eachPipe(tree, ({ commands }) => {
     for (const command of commands) {
@@ -22,7 +22,7 @@ export function checkCommands(tree: Tree, source: string, args: Args, report: Te
   })
 }
 
-/** `.Args.x and .Args.y`: the first word of a command with several is a function, or it fails. */
+/** `.Args.x and .Args.y`: the first of several words must be a function. */
 function checkOrder({ operands, start, end }: CommandNode, source: string, report: TemplateReporter) {
   const [first, second] = operands
   if (!first || !second || first.type === 'identifier' || first.type === 'nil') return
@@ -44,7 +44,7 @@ function checkOrder({ operands, start, end }: CommandNode, source: string, repor
   })
 }
 
-/** `'a'` is Go's number of a character. */
+/** `'a'` is a character code in Go. */
 function checkCharacters({ operands }: CommandNode, source: string, args: Args, report: TemplateReporter) {
   const [first] = operands
   const name = first?.type === 'identifier' ? first.name : undefined
@@ -53,7 +53,7 @@ function checkCharacters({ operands }: CommandNode, source: string, args: Args, 
   const withText = operands.some((one) => one !== first && isText(one, args))
   for (const one of operands) {
     if (one.type !== 'number' || source[one.start] !== "'") continue
-    // An item of a string, a number and what a function gives may well be compared with a character.
+    // Comparing an item of a string, a number or a function's result with a character may be intended.
     if (name !== undefined && COMPARISONS.has(name) && numbers.some((each) => each !== one)) continue
     const text = source.slice(one.start + 1, one.end - 1)
     const isIndex = name === 'index' && /^\d$/.test(text)
@@ -86,7 +86,7 @@ function mayBeNumber(operand: Operand, args: Args): boolean {
   return type === 'integer' || type === 'number'
 }
 
-/** Judges a value printed in a JSON body by the declared type of its argument. */
+/** Checks a value printed in a JSON body against its argument's declared type. */
 export function checkValue(print: Print, args: Args, report: TemplateReporter) {
   const { ref, inString, toJson, before, after, start, end } = print
   const at = { start, end }
@@ -142,7 +142,7 @@ export function checkValue(print: Print, args: Args, report: TemplateReporter) {
   }
 }
 
-/** What a function makes of an argument: quotes inside quotes, and arrays written by hand. */
+/** Checks functions applied to an argument: quotes inside quotes, and arrays written by hand. */
 function checkMade(
   { made, of, inString, before, after, start, end }: Print,
   args: Args,
@@ -176,7 +176,7 @@ function isListOfLists({ items }: JsonObject): boolean {
   return isObject(items) && items.type === 'array'
 }
 
-/** Authors who write `toJSON` have thought of null; nested values are optional more often than not. */
+/** Authors who write `toJSON` have considered null; nested values are usually optional. */
 function checkOptional(print: Print, args: Args, written: string, report: TemplateReporter) {
   const { ref, toJson, guards, start, end } = print
   const { path } = ref!
@@ -200,16 +200,15 @@ export function schemaAt({ schemas }: Args, path: readonly string[]): JsonObject
   return at
 }
 
-/** A name in the braces of other languages, or behind a colon in a path; with `.` it can be nothing else. */
+/** A name in braces of other languages, or after a colon in a path; with `.` it is unambiguous. */
 const IN_URL =
   /\$?\{\s*([\w-]+)\s*\}|<([\w-]+)>|(?<=\/):([A-Za-z_][\w-]*)(?=[/?#]|$)|\$?\{\s*\.?Args\.([\w-]+)\s*\}/g
 const IN_TEXT = /\{\s*([\w-]+)\s*\}|\$\{\s*([\w-]+)\s*\}|\$?\{\s*\.?Args\.([\w-]+)\s*\}/g
-/** Braces have a meaning of their own in JSON and in what it carries, such as GraphQL. */
+/** Braces have their own meaning in JSON and embedded languages such as GraphQL. */
 const IN_BODY = /\$\{\s*([\w-]+)\s*\}|\$?\{\s*\.?Args\.([\w-]+)\s*\}/g
 
 /**
- * Text that is sent unchanged, but was most likely meant otherwise: placeholders of other languages that name
- * an argument, and spaces in a URL.
+ * Literal text that was probably meant otherwise: placeholders of other languages for an argument, and spaces in a URL.
  */
 export function checkLiteralText(
   tree: Tree,
@@ -231,7 +230,7 @@ export function checkLiteralText(
         ([key, value]) => /^\d+$/.test(key) && value !== undefined,
       )?.[1]
       if (typeof name !== 'string' || !args.schemas.has(name)) continue
-      // That the endpoint does not hold it is reported as such.
+      // Its absence in the endpoint is already reported.
       if (isUrl && args.inPath.has(name) && !namesOf(refs, args).names.has(name)) continue
       report({
         code: 'template-literal',
@@ -245,7 +244,7 @@ export function checkLiteralText(
   for (const { text, start } of nodes)
     for (const { index, 0: blank } of text.matchAll(/\s+/g)) {
       const at = start + index
-      // A broken action, made harmless.
+      // A broken action, blanked.
       if (!subject.source.startsWith(blank, at)) continue
       const isEnd = subject.source.slice(0, at).trim() === '' || subject.source.slice(at).trim() === ''
       if (isEnd || /\{\{[^{}]*:?=[^{}]*\}\}$/.test(subject.source.slice(Math.max(0, at - 200), at))) continue

@@ -2,7 +2,7 @@ import { asksForLogin, type Configuration, ownServers } from '../../config/index
 import type { Subject } from '../subjects.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
-/** Whether a template serves a router that authenticates its callers. */
+/** Whether a template serves a router that authenticates callers. */
 export function subjectsBehindLogin(configuration: Configuration): (subject: Subject) => boolean {
   const { routers, servers, tools, mcpServers } = configuration
   const names = new Set(routers.filter(asksForLogin).flatMap((router) => ownServers(router, configuration)))
@@ -17,7 +17,7 @@ export function subjectsBehindLogin(configuration: Configuration): (subject: Sub
   }
 }
 
-/** Finds templates that would send the token on with which callers have logged in to the gateway. */
+/** Finds templates that would forward the callers' token for the gateway. */
 export function checkPassthrough(refs: readonly Ref[], report: TemplateReporter): void {
   for (const ref of refs) {
     const [root, field, header] = ref.path

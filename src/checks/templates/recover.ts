@@ -1,26 +1,26 @@
 import { type ActionPiece, lex, type Memo, type TemplateError, type Tree } from '../../template/index.ts'
 
-/** An action that cannot be parsed. Offsets are those of the whole action, braces included. */
+/** An unparsable action. Offsets include its braces. */
 export interface Broken {
   start: number
   end: number
   errors: TemplateError[]
 }
 
-/** A template read as far as it can be. */
+/** A template, parsed as far as possible. */
 export interface Recovered {
-  /** The template with its broken actions made harmless: every other offset is as before. */
+  /** The template with broken actions blanked, so that offsets stay the same. */
   source: string
   tree: Tree
   broken: Broken[]
-  /** Openers of blocks that are never closed. */
+  /** Openers of unclosed blocks. */
   unclosed: TemplateError[]
 }
 
-/** Each round may uncover errors that those before had hidden. */
+/** Each round may reveal errors hidden before. */
 const ROUNDS = 4
 
-/** Parses a template; where that fails, what is broken is set aside so that the rest can be looked at too. */
+/** Parses a template; broken parts are set aside so that the rest can be checked. */
 export function recover(source: string, { parse }: Pick<Memo, 'parse'>): Recovered {
   const first = parse(source)
   if (first.errors.length === 0) return { source, tree: first.tree, broken: [], unclosed: [] }
@@ -41,9 +41,9 @@ export function recover(source: string, { parse }: Pick<Memo, 'parse'>): Recover
         continue
       }
       blank.push(action)
-      // An `{{end}}` that was added here and is not wanted after all.
+      // An added `{{end}}` that turned out to be superfluous.
       if (action.start >= source.length) continue
-      // What follows a broken opener is an echo of it.
+      // Errors after a broken opener are its consequence.
       const echo = round > 0 && isEnd(source, action)
       const known = broken.get(action.start)
       if (known) known.errors.push(error)
@@ -61,13 +61,13 @@ function isEnd(source: string, { start, end }: { start: number; end: number }): 
   return /^\{\{-?\s*(?:end|else)\s*-?\}\}$/.test(source.slice(start, end))
 }
 
-/** `{{end}}` of a block whose opener is broken is no mistake of its own. */
+/** `{{end}}` of a block with a broken opener is no separate mistake. */
 function withoutEchoes(source: string, broken: Broken[]): Broken[] {
   const first = broken.findIndex((action) => !isEnd(source, action))
   return broken.filter((action, i) => first === -1 || i < first || !isEnd(source, action))
 }
 
-/** The same text with one action that does nothing, of the same length, and that opens the same block. */
+/** The text of the same length with one action that does nothing and opens the same block. */
 function blanked(text: string, { start, end }: ActionPiece): string {
   const whole = text.slice(start, end)
   const [, open, inner, close] = /^(\{\{(?:-\s)?)(.*?)((?:\s-)?\}\})$/s.exec(whole) ?? []

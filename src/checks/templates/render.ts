@@ -27,26 +27,26 @@ import { schemaAt } from './node-checks.ts'
 import { namesOf } from './usage.ts'
 import { eachPipe, hasBranches, type Ref, type TemplateReport, type TemplateReporter } from './walk.ts'
 
-/** A template that could be compiled, with what it takes to render it. */
+/** A compiled template and its context for rendering. */
 export interface Rendering {
   subject: Subject
   template: Template
   tree: Tree
   refs: readonly Ref[]
-  /** `.Config` of a server, rendered. */
+  /** Rendered `.Config` of a server. */
   config: (server: Server) => Record<string, string>
   env: Env
   /** Whether the text must be JSON. */
   json: boolean
 }
 
-/** Whether something at a place is reported already. */
+/** Whether something at a position is already reported. */
 type Known = (span: Span) => boolean
 
 /**
- * Renders a template of a request with sample arguments: all of them, only those that every call has, and, where
- * the text must be JSON, what else calls may differ in. An error is what no call can make good: a type that never
- * fits, or a body that is not JSON. What only the content of the samples brings about is not reported.
+ * Renders a request template with sample arguments: all, only those that every call has, and for JSON also variations.
+ * Reports errors that no call can avoid: a type that never fits, or invalid JSON. Problems caused by the samples'
+ * content are not reported.
  */
 export function checkRendering(rendering: Rendering, known: Known, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
@@ -94,7 +94,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
   const second = attempt(template, least)
   if (second.error) {
     const { start, end } = second.error
-    // The author's own `fail` is meant to fail.
+    // The author's own `fail` is intended.
     const isOwn = /\bfail\b/.test(subject.source.slice(start, end))
     if (!isOwn && !known(second.error)) report(failure(second.error, 'some calls'))
   } else if (!isSound(second.text, 'with no optional arguments', 'error')) return
@@ -108,21 +108,18 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
   }
 }
 
-/** Of the arguments those that a template reads: samples of the others would change nothing. */
+/** The arguments that a template reads; others do not affect it. */
 function readBy(refs: readonly Ref[], args: Args): Args {
   const { names, whole } = namesOf(refs, args)
   if (whole) return args
   return { ...args, schemas: new Map([...args.schemas].filter(([name]) => names.has(name))) }
 }
 
-/** UTF-16 units of output that variations may come to. */
+/** Maximum UTF-16 units of all variations' output. */
 const MAX_TRIED = 1_000_000
 const NO_REQUEST = sampleRequest([])
 
-/**
- * Renders the template of an answer that is JSON with an answer that has whatever is read of it. Its commas do
- * not depend on data unless it has branches.
- */
+/** Renders a JSON answer template with a sample answer. Without branches, its commas do not depend on data. */
 export function checkAnswer(rendering: Rendering, known: Known, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const Data = sampleData(
@@ -141,7 +138,7 @@ export function checkAnswer(rendering: Rendering, known: Known, report: Template
   reportFault(rendering, { text: text!, fault, what: 'with a sample answer', severity }, known, report)
 }
 
-/** Of the first server. */
+/** Config of the first server. */
 function configOf({ subject: { servers }, config }: Rendering): Record<string, string> {
   return servers[0] ? config(servers[0]) : {}
 }
@@ -180,7 +177,7 @@ function reportFault(
   })
 }
 
-/** How to fix a comma that is right in one branch or round and wrong in another; undefined where it is plain. */
+/** The hint for a comma that is right in one branch or iteration and wrong in another; undefined if simple. */
 function commaHint(
   tree: Tree,
   source: string,
@@ -195,7 +192,7 @@ function commaHint(
   return 'Let each optional member begin with its comma, after a member that is always there'
 }
 
-/** What the `range` goes through that a place is in, or just behind. */
+/** The value of the `range` around or just before a position. */
 function rangeAround(list: readonly Node[], source: string, at: number): string | undefined {
   for (const node of list) {
     if (!('list' in node)) continue
@@ -210,7 +207,7 @@ function rangeAround(list: readonly Node[], source: string, at: number): string 
   return undefined
 }
 
-/** That some calls fail, such as those without an optional argument, is a doubt; that every call fails is an error. */
+/** A failure of some calls, such as without an optional argument, is a warning; of every call, an error. */
 function failure(
   { message, hint, start, end }: RenderError,
   who: 'every call' | 'some calls',
@@ -226,7 +223,7 @@ function failure(
   }
 }
 
-/** The line around an offset, white space drawn together. */
+/** The line around an offset, with white space collapsed. */
 function excerpt(text: string, offset: number): string {
   const from = Math.max(0, offset - 40)
   const to = Math.min(text.length, offset + 40)
@@ -234,24 +231,24 @@ function excerpt(text: string, offset: number): string {
   return `${from > 0 ? '…' : ''}${cut}${to < text.length ? '…' : ''}`
 }
 
-/** So many texts may not be found again: each look goes through all of the output. */
+/** Maximum texts not found, as each search scans the output. */
 const MAX_LOST = 200
 
 interface Search {
   output: string
   offset: number
-  /** Where in the output the search is. */
+  /** Current position in the output. */
   at: number
   lost: number
-  /** Whether something of unknown length was written since the last text. */
+  /** Whether text of unknown length was written since the last literal. */
   gap: boolean
-  /** What wrote it last. */
+  /** The last action. */
   action: Span | undefined
 }
 
 /**
- * The place in the template that wrote a place of the output: texts of the template are found one after the
- * other, and what stands between two of them is what the actions between them wrote.
+ * The template position that wrote an output position: literals are located in order, and the text between two was
+ * written by the actions between them.
  */
 function placeOf(tree: Tree, output: string, offset: number): Span | undefined {
   const search: Search = { output, offset, at: 0, lost: 0, gap: false, action: undefined }
@@ -263,7 +260,7 @@ function placeOf(tree: Tree, output: string, offset: number): Span | undefined {
   return search.action
 }
 
-/** The place, or whether the texts of this list, as far as that is known, were written. */
+/** The position, or whether the literals of this list were found. */
 function inList(list: readonly Node[], search: Search): Span | boolean {
   for (const node of list) {
     if (search.lost > MAX_LOST) return false
@@ -278,13 +275,13 @@ function inList(list: readonly Node[], search: Search): Span | boolean {
       const before = { ...search }
       let found = inList(node.list, search)
       if (found === false) {
-        // It is the other branch that was written.
+        // The other branch was written.
         Object.assign(search, before, { lost: search.lost })
         found = inList(node.elseList ?? [], search)
         if (found === false) Object.assign(search, before, { lost: search.lost })
       }
       if (typeof found === 'object') return found
-      // It may have been written again and again.
+      // It may have been written repeatedly.
       if (node.type === 'range') search.gap = true
     } else search.gap = true
   }
@@ -307,8 +304,8 @@ function inText(node: TextNode, search: Search): Span | boolean {
 }
 
 /**
- * Whether a rendering that failed with samples fails with every value that a call may give: it was the type of a
- * value that did not fit, and that type is declared. What a function made of a value may be of any type.
+ * Whether a failed rendering fails for every possible value, because a declared type does not fit. The type of a
+ * function's result is unknown.
  */
 function neverFits(error: RenderError, tree: Tree, refs: readonly Ref[], args: Args): boolean {
   if (!error.ofType) return false
@@ -321,7 +318,7 @@ function neverFits(error: RenderError, tree: Tree, refs: readonly Ref[], args: A
   )
 }
 
-/** What the last command is given; those before it in the pipeline must be plain values. */
+/** Arguments of the last command; earlier commands in the pipeline must be plain values. */
 function inputs({ operands }: CommandNode, last: boolean): readonly Operand[] {
   return last && operands[0]?.type === 'identifier' ? operands.slice(1) : operands
 }
@@ -336,7 +333,7 @@ function isDeclared({ type, start, end }: Operand, refs: readonly Ref[], args: A
   return here.length > 0 && here.every(({ path }) => hasType(path, args))
 }
 
-/** Of a field that a declared scalar does not have, the scalar counts; a free object may have any. */
+/** A missing field of a declared scalar counts as the scalar; a free object may have any field. */
 function hasType(path: readonly string[], args: Args): boolean {
   if (path[0] === 'Config' || (path[0] === 'Request' && path[1] === 'Headers')) return path.length > 1
   if (path[0] !== 'Args') return false
@@ -351,11 +348,11 @@ function hasType(path: readonly string[], args: Args): boolean {
   return found
 }
 
-/** The commands of a pipeline up to the innermost one in which the error is. */
+/** The commands of a pipeline up to the innermost one with the error. */
 function commandsAt(tree: Tree, { start, end }: RenderError): CommandNode[] | undefined {
   let found: CommandNode[] | undefined
   eachPipe(tree, (pipe, node) => {
-    // A value that a `range` cannot go through is reported at the whole action, or at its pipeline.
+    // A value unusable for `range` is reported at the whole action or its pipeline.
     if (node.type === 'range' && node.pipe === pipe && (node.start === start || pipe.start === start))
       found = pipe.commands
     for (const [i, command] of pipe.commands.entries())

@@ -21,10 +21,10 @@ import { recover } from './recover.ts'
 import { checkAnswer, checkRendering } from './render.ts'
 import { type Ref, type TemplateReporter, walk } from './walk.ts'
 
-/** More findings of one template help nobody. */
+/** Maximum findings of one template. */
 const MAX_FINDINGS = 100
 
-/** Whether something is reported already at a place, findings of one code apart. */
+/** Whether something is already reported at a position, except findings of some codes. */
 type Known = (span: Span, ...except: Finding['code'][]) => boolean
 
 export interface Context {
@@ -34,13 +34,13 @@ export interface Context {
 }
 
 /**
- * Looks at one template from every side: syntax, names, the values of a body, what rendering it gives.
- * @returns every reference below the root that it makes
+ * Checks one template completely: syntax, names, values of a body, and its rendering.
+ * @returns all its references below the root
  */
 export function checkTemplate(subject: Subject, context: Context, report: TemplateReporter): Ref[] {
   const { memo } = context
   const { source, place, phase, args, servers } = subject
-  // All that the judgement depends on, the place in the file and what `.Config` holds apart.
+  // Everything that affects the result, except the position in the file and the content of `.Config`.
   const key = `lint ${place} ${phase} ${servers.length > 0} ${memo.nameOf(args, writeArgs)}`
   const keyWith = (nameOf: (server: Server) => string) => `${key} ${servers.map(nameOf).join(' ')}`
   const keyOfHosts = () => keyWith(({ config }) => memo.nameOf(config, writeWithoutHosts))
@@ -62,15 +62,15 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
 
 const PRINTED = /\{\{-?[ \t]*\.Config\.\w+[ \t]*-?\}\}/g
 
-/** Whether it does nothing with `.Config` but to print values of it. */
+/** Whether it only prints values of `.Config`. */
 function printsConfig(source: string): boolean {
   return !source.replace(PRINTED, '').includes('Config')
 }
 
-/** A host name in which nothing can be wrong, after which the URL ends or goes on. */
+/** A valid host name, followed by the end or the rest of the URL. */
 const HOST = /^(https?:\/\/)(?!(?:[^/]*\.)?xn)[a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)*(?=[:/]|$)/i
 
-/** Services that are alike have hosts of their own. Where it is printed, a template is as sound with the one as with the other. */
+/** Similar services have different hosts; a template that prints them is equally valid for each. */
 function writeWithoutHosts(config: Server['config']): string {
   const written = Object.entries(config).map(([key, value]) => {
     const [match, scheme] = HOST.exec(value) ?? []
@@ -112,7 +112,7 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
   const { source: sound, tree, broken, unclosed } = recover(source, memo)
   const refs = broken.flatMap((action) => checkBroken(action, subject, reportOnce))
   for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, reportOnce)
-  // `{{endif}}` and `{{ennd}}` are reported as such.
+  // `{{endif}}` and `{{ennd}}` are already reported.
   const closers = broken.filter(({ start, end }) => isCloser(source.slice(start, end))).length
   for (const { start, end } of unclosed.slice(closers)) {
     const word = /^\{\{-?\s*(\w+)/.exec(source.slice(start, end))?.[1] ?? 'block'
@@ -145,7 +145,7 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
   const { slashes } = subject.args
   const options = { place, env: context.env, roots: subject.roots, trusted, slashes } as const
   const { template, errors } = memo.compile(sound, options)
-  // What `raw` may do elsewhere, it may not do to the host.
+  // `raw` is allowed elsewhere, but not in the host.
   if (place === 'url' && raws.length > 0)
     for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
       if (error.kind === 'context') reportCompile(error, subject, known, reportOnce, context.env)
@@ -159,7 +159,7 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
   return refs
 }
 
-/** The same text, of the same length, without calls of functions that take one value. */
+/** The text of the same length without calls of one-argument functions. */
 function withoutCalls(source: string, calls: readonly Span[]): string {
   let text = source
   for (const { start, end } of calls) {
@@ -178,7 +178,7 @@ function inside({ start }: Span, broken: readonly Span[]): boolean {
   return broken.some((action) => action.start <= start && start < action.end)
 }
 
-/** Whether `raw` has nothing to break: nothing is escaped there, or the whole body is one document. */
+/** Whether `raw` is harmless: nothing is escaped here, or the whole body is one document. */
 function isAuthors(place: Place, { root }: Tree): boolean {
   if (place === 'text' || place === 'verbatim') return true
   return (place === 'xml' || place === 'json-lines') && root.every((node) => isBlank(node))
@@ -221,7 +221,7 @@ function reportCompile(
     report({ at, ...withheld(error.variable) })
   else if (kind === 'env') report({ code: 'env-unset', at, message, hint })
   else if (kind === 'context' && place === 'url') {
-    // An undeclared argument is a mistake of its own; a misspelt `.Config` is the only one.
+    // An undeclared argument is a separate mistake; a misspelt `.Config` is the only one.
     if (!known(error, 'template-argument', 'template-raw'))
       report({
         code: 'template-host',
@@ -235,7 +235,7 @@ function reportCompile(
   else reportSyntax(error, report)
 }
 
-/** A body without any action. */
+/** A body without actions. */
 function checkLiteral(source: string, report: TemplateReporter) {
   if (source.trim() === '') return
   const fault = jsonFault(source)

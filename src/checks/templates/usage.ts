@@ -6,9 +6,9 @@ import { field, ROOTS } from './known-names.ts'
 import type { Ref } from './walk.ts'
 
 /**
- * Arguments that reach nothing.
- * @param used the references of each template, that of the endpoint first
- * @param unset variables as written, `${id}`: of those that name an argument it was told how to write them
+ * Checks for unused arguments.
+ * @param used references of each template, the endpoint's first
+ * @param unset variables as written, `${id}`: their use is already reported
  */
 export function checkUsage(
   { tool, path, args }: ToolSubjects,
@@ -19,7 +19,7 @@ export function checkUsage(
   const { names, whole } = namesOf(used.flat(), args)
   const endpoint = namesOf(used[0] ?? [], args)
   const isForm = tool.args.some(({ position }) => position === 'form-data')
-  // A name that is reported as undeclared most likely means one of those that nothing uses: one mistake, one finding.
+  // A name reported as undeclared probably means an unused one: one mistake, one finding.
   const undeclared = (among: ReadonlySet<string>) => [...among].filter((name) => !args.schemas.has(name))
   const misspelt = new Set(undeclared(names).map((name) => nearest(name, args.schemas.keys())))
   let excused = undeclared(endpoint.names).length
@@ -60,7 +60,7 @@ export function unused(name: string): string {
   return `nothing uses the argument \`${name}\``
 }
 
-/** The arguments that are read by name; `whole` when all of them may be. */
+/** Arguments read by name; `whole`: all may be read. */
 export function namesOf(refs: readonly Ref[], args: Args): { names: Set<string>; whole: boolean } {
   const names = new Set<string>()
   let whole = false
@@ -72,7 +72,7 @@ export function namesOf(refs: readonly Ref[], args: Args): { names: Set<string>;
   return { names, whole }
 }
 
-/** `.Args`, or a name that is reported as a misspelt one. */
+/** `.Args`, or a name reported as its misspelling. */
 function isArgs(root: string): boolean {
   if (ROOTS.includes(root)) return root === 'Args'
   return root.toLowerCase() === 'args' || nearest(root, ROOTS) === 'Args'

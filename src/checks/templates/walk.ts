@@ -11,38 +11,38 @@ import type {
   Tree,
 } from '../../template/node.ts'
 
-/** What a check of one template has found. */
+/** A finding in one template. */
 export interface TemplateReport extends Omit<Report, 'path' | 'isKey' | 'start' | 'end' | 'fix' | 'related'> {
-  /** The place in the template. */
+  /** Position in the template. */
   at: Span
-  /** Replaces the text at that place. */
+  /** Replacement for the text there. */
   fix?: string | undefined
 }
 
 export type TemplateReporter = (report: TemplateReport) => void
 
-/** A place in a template where something below the root is read. */
+/** A position in a template that reads something below the root. */
 export interface Ref extends Span {
-  /** Names from the root; `*` is some item of a list. */
+  /** Names from the root; `*` is a list item. */
   path: readonly string[]
-  /** Where each name of `path` is written; undefined for those that `with` or a variable brought. */
+  /** Positions of the names in `path`; undefined for those from `with` or a variable. */
   spans: readonly (Span | undefined)[]
 }
 
 /** `{{…}}` that prints a value. */
 export interface Print extends Span {
-  /** What it prints, when that is one reference, alone or through `toJSON`. */
+  /** The printed reference, if only that, alone or through `toJSON`. */
   ref: Ref | undefined
   toJson: boolean
-  /** The last function it calls, with its first argument when that is a text: `quote`, `printf %q`, `join ,`. */
+  /** The last function called, with its first text argument: `quote`, `printf %q`, `join ,`. */
   made: string | undefined
   of: Ref | undefined
-  /** Inside of a JSON string; only in JSON bodies. */
+  /** Whether it is inside a JSON string; only in JSON bodies. */
   inString: boolean
-  /** The characters of the template beside it; empty at its ends and beside other actions. */
+  /** Adjacent characters of the template; empty at its ends and beside other actions. */
   before: string
   after: string
-  /** What stands there is known to be there: keys of the guarded paths, by `pathKey`. */
+  /** Paths known to be present here, by `pathKey`. */
   guards: ReadonlySet<string>
 }
 
@@ -56,17 +56,17 @@ export function pathKey(path: readonly string[]): string {
   return JSON.stringify(path)
 }
 
-/** A path below the root, or undefined for any other value. */
+/** A path below the root, or undefined for another value. */
 type Known = readonly string[] | undefined
 
-/** What the variables in sight stand for: those of a block have those of the block around it as their prototype. */
+/** Visible variables; a block's scope has the surrounding one as prototype. */
 type Vars = Record<string, { path: Known }>
 
 function innerVars(outer: Vars | null = null): Vars {
   return Object.create(outer)
 }
 
-/** From here on nothing is known of the dot that a definition is called with. */
+/** Beyond this depth, the dot of a definition is unknown. */
 const MAX_CALLS = 200
 
 interface Scope {
@@ -74,22 +74,22 @@ interface Scope {
   root: Known
   vars: Vars
   guards: ReadonlySet<string>
-  /** Definitions that are being walked. */
+  /** Definitions being walked. */
   open: readonly string[]
 }
 
-/** What a pipeline or an operand comes to. */
+/** Result of a pipeline or operand. */
 interface Value {
   ref?: Ref | undefined
   toJson?: boolean
   made?: string
-  /** What the function `made` was given last. */
+  /** The last argument of the function in `made`. */
   of?: Ref | undefined
 }
 
 type Seen = ((ref: Ref) => void) | undefined
 
-/** Visits every reference, call and printed value of a template, with what `with`, `range` and variables mean. */
+/** Visits every reference, call and printed value of a template, resolving `with`, `range` and variables. */
 export function walk(tree: Tree, json: boolean, visitor: Visitor): void {
   new Walker(tree, json, visitor).run()
 }
@@ -109,7 +109,7 @@ class Walker {
   run(): void {
     const { root, definitions } = this.tree
     this.list(root, { dot: [], root: [], vars: innerVars(), guards: new Set(), open: [] })
-    // Definitions that nothing calls are read too, with a dot of which nothing is known.
+    // Uncalled definitions are visited too, with an unknown dot.
     for (const [name, body] of definitions)
       if (name !== '' && body !== root && !this.names.has(name))
         this.list(body, {
@@ -197,7 +197,7 @@ class Walker {
     for (const { name } of declarations) {
       const known = scope.vars[name]
       if (!assign) scope.vars[name] = { path: value?.ref?.path }
-      // Assigned again, perhaps in one branch only: nothing is known of it any more.
+      // After another assignment, perhaps in one branch, its value is unknown.
       else if (known) known.path = undefined
     }
     return value ?? {}
@@ -243,7 +243,7 @@ class Walker {
     return { ref }
   }
 
-  /** The reference that an operand is, without visiting it; undefined for anything else. */
+  /** The reference of an operand, without visiting it; undefined for other operands. */
   private reference(node: Operand, { dot, root, vars }: Scope): Ref | undefined {
     const { start, end } = node
     if (node.type === 'dot') return dot && { path: dot, spans: dot.map(() => undefined), start, end }
@@ -254,7 +254,7 @@ class Walker {
   }
 }
 
-/** The names at the end of the node's text are those of `path`, each behind a dot. */
+/** The last names of `path` are those in the node's text, each after a dot. */
 function extended(base: readonly string[], path: readonly string[], { start, end }: Span): Ref {
   const spans: (Span | undefined)[] = []
   let at = end
@@ -276,7 +276,7 @@ function indexed(base: Ref, keys: readonly Operand[], { start, end }: Span): Ref
   return { path, spans, start, end }
 }
 
-/** Calls for each node of a template and its definitions, in any branch; outer ones first. */
+/** Calls back for each node of a template and its definitions, in any branch; outer ones first. */
 export function eachNode({ root, definitions }: Tree, visit: (node: Node) => void): void {
   const inList = (nodes: readonly Node[]): void => {
     for (const node of nodes) {
@@ -289,7 +289,7 @@ export function eachNode({ root, definitions }: Tree, visit: (node: Node) => voi
   for (const list of new Set([root, ...definitions.values()])) inList(list)
 }
 
-/** Calls for each pipeline, in parentheses too, with the node that it stands in; outer ones first. */
+/** Calls back for each pipeline, also in parentheses, with its node; outer ones first. */
 export function eachPipe(tree: Tree, visit: (pipe: PipeNode, node: Node) => void): void {
   const inPipe = (pipe: PipeNode, node: Node): void => {
     visit(pipe, node)
@@ -304,7 +304,7 @@ export function eachPipe(tree: Tree, visit: (pipe: PipeNode, node: Node) => void
   })
 }
 
-/** Whether the output may differ by more than the values in it. */
+/** Whether the output may differ by more than its values. */
 export function hasBranches({ root, definitions }: Tree): boolean {
   const within = (list: readonly Node[]) => list.some((node) => 'list' in node)
   return within(root) || [...definitions.values()].some(within)
