@@ -1,5 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { giveWayToCalls, inTurns } from '../text/index.ts'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { giveWayToCalls } from '../text/index.ts'
 import { type Counted, countedIn, summed } from './counted.ts'
 import { Durations } from './durations.ts'
 import { type Ended, errorTypeOf, statusCodeOf } from './outcome.ts'
@@ -92,6 +92,9 @@ export interface GaugeDefinition {
   read(): readonly Sample[]
 }
 
+/** What a histogram has counted. */
+export type Counts = Pick<Durations, 'name' | 'help'> & { cells: ReturnType<Durations['cells']> }
+
 /** Describes a metric of the gateway for dashboards. */
 export interface MetricDefinition {
   name: string
@@ -105,7 +108,7 @@ export interface Metrics {
   /** Those of the gateway, apart from those of the process. */
   catalogue: readonly MetricDefinition[]
   /** The histograms, with what others have counted: of the semantic conventions of MCP, and of the event loop. */
-  durations(): Promise<readonly Durations[]>
+  durations(): Promise<readonly Counts[]>
   /** How late the event loop was at a look. */
   loopDelay(seconds: number): void
   call(record: CallRecord): void
@@ -170,32 +173,32 @@ const methodOf = (method: string) => (METHODS.has(method) ? method : '_OTHER')
 const TOOL_NAME = 'gen_ai.tool.name'
 
 /** The histograms of the semantic conventions of MCP, with what tells calls of one gateway apart. */
-function mcpMetrics() {
+function mcpMetrics(registers: Registry[]) {
+  const histogram = (name: string, help: string, attributes: readonly string[]) =>
+    new Durations(name, help, attributes, registers)
+
   const of = ['tenant', 'prefix']
   const server = [...of, 'server', 'network.transport']
   const how = ['outcome', 'error.type', 'rpc.response.status_code']
   const version = 'mcp.protocol.version'
-  const calls = new Durations('mcp.server.operation.duration', 'Time of requests of clients', [
+  const calls = histogram('mcp.server.operation.duration', 'Time of requests of clients', [
     ...of,
     'mcp.method.name',
     TOOL_NAME,
     version,
     ...how,
   ])
-  const sessions = new Durations('mcp.server.session.duration', 'Time of sessions of clients', [
-    ...of,
-    version,
-  ])
-  const upstreamCalls = new Durations('mcp.client.operation.duration', 'Time of requests to MCP servers', [
+  const sessions = histogram('mcp.server.session.duration', 'Time of sessions of clients', [...of, version])
+  const upstreamCalls = histogram('mcp.client.operation.duration', 'Time of requests to MCP servers', [
     ...server,
     'mcp.method.name',
     ...how,
   ])
-  const upstreamSessions = new Durations('mcp.client.session.duration', 'Time of sessions with MCP servers', [
+  const upstreamSessions = histogram('mcp.client.session.duration', 'Time of sessions with MCP servers', [
     ...server,
     version,
   ])
-  const loop = new Durations('plantgw.event_loop.delay', 'How late the event loop was', [])
+  const loop = histogram('plantgw.event_loop.delay', 'How late the event loop was', [])
   const ended = (end: Ended) => [end.outcome, errorTypeOf(end), statusCodeOf(end)]
   const serverOf = ({ tenant, prefix, server, transport }: ServerLabels) => [
     tenant,
@@ -204,7 +207,6 @@ function mcpMetrics() {
     transport,
   ]
   return {
-    calls,
     durations: [calls, sessions, upstreamCalls, upstreamSessions, loop],
     loopDelay: (seconds: number) => loop.observe([], seconds),
     call(record: CallRecord) {
@@ -234,9 +236,8 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const mcp = mcpMetrics()
+  const mcp = mcpMetrics(registers)
   const counter = countersOf(registers)
-  countToolCalls(mcp.calls, registers)
   const countCall = toolCounters(counter)
   const approvals = counter(
     'plantgw_approvals_total',
@@ -271,14 +272,12 @@ export function createMetrics(
   const { foreign, dropped } = unlabelled(counter)
   countElsewhere(registers, refusals)
   for (const gauge of gauges) addGauge(gauge, registers)
-  const counted = () => countedIn(mcp.durations, [registry, metricsOfProcess()])
-  const everything = async () =>
-    others
-      ? summed(mcp.durations, [await counted(), ...(await others())])
-      : { durations: mcp.durations, registries: [registry, metricsOfProcess()] }
+  const counted = () => countedIn([registry, metricsOfProcess()])
+  const registries = async () =>
+    others ? summed([await counted(), ...(await others())]) : [registry, metricsOfProcess()]
   return {
     ...mcp,
-    catalogue: [...mcp.durations.map(({ definition }) => definition), ...catalogueOf(registry)],
+    catalogue: catalogueOf(registry),
     call(record) {
       mcp.call(record)
       countCall(record)
@@ -298,40 +297,25 @@ export function createMetrics(
     refusedRate: (prefix, per) => rates.inc({ prefix: prefix || '/', per }),
     auditDropped: () => dropped.inc(),
     foreignSecret: () => foreign.inc(),
-    durations: async () => (await everything()).durations,
-    text: async () => textOf(await everything()),
+    durations: async () => countsOf(mcp.durations, await registries()),
+    text: async () => (await Promise.all((await registries()).map(textsOf))).flat().join('\n'),
     counted,
     contentType: registry.contentType,
   }
 }
 
-async function textOf({ durations, registries }: ReturnType<typeof summed>): Promise<string> {
-  const parts: string[] = []
-  for (const each of durations) parts.push(await inTurns(each.text()))
-  for (const each of registries) parts.push(...(await textsOf(each)))
-  return parts.join('\n')
-}
-
-/** Calls are in the histogram already: to count them once more took 0.7 µs a call. */
-function countToolCalls(calls: Durations, registers: Registry[]): void {
-  new Counter({
-    name: 'plantgw_tool_calls_total',
-    help: 'Calls of HTTP tools that ended',
-    labelNames: ['tenant', 'prefix', 'tool', 'outcome'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const { attributes, counts } of calls.cells) {
-        const { tenant = '', prefix = '', outcome = '', [TOOL_NAME]: tool = '' } = attributes
-        const count = counts.reduce((sum, own) => sum + own, 0)
-        if (tool !== '') this.inc({ tenant, prefix, tool, outcome }, count)
-      }
-    },
-  })
+async function countsOf(all: readonly Durations[], registries: readonly Registry[]): Promise<Counts[]> {
+  return Promise.all(
+    all.map(async (each) => {
+      const metric = registries[0]?.getSingleMetric(each.metricName)
+      return { name: each.name, help: each.help, cells: each.cells((await metric?.get())?.values ?? []) }
+    }),
+  )
 }
 
 function toolCounters(counter: ReturnType<typeof countersOf>) {
   const of = ['tenant', 'prefix', 'tool']
+  const calls = counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [...of, 'outcome'])
   const saved = counter(
     'plantgw_result_saved_chars_total',
     'Characters of answers that clients did not get, as `response` or a limit left them out',
@@ -342,7 +326,8 @@ function toolCounters(counter: ReturnType<typeof countersOf>) {
     'Pages of lists that calls requested behind the first one',
     of,
   )
-  return ({ tenant, prefix, tool = '', savedChars, pages: read }: CallRecord) => {
+  return ({ tenant, prefix, tool = '', outcome, savedChars, pages: read }: CallRecord) => {
+    if (tool !== '') calls.inc({ tenant, prefix, tool, outcome })
     if (savedChars !== undefined) saved.inc({ tenant, prefix, tool }, savedChars)
     if (read !== undefined) pages.inc({ tenant, prefix, tool }, read - 1)
   }
@@ -429,7 +414,7 @@ function catalogueOf(registry: Registry): MetricDefinition[] {
     } = metric as unknown as Omit<MetricDefinition, 'type'> & {
       labelNames?: string[]
     }
-    const type = metric instanceof Counter ? 'counter' : 'gauge'
+    const type = metric instanceof Counter ? 'counter' : metric instanceof Histogram ? 'histogram' : 'gauge'
     return { name, help, type, labels: labelNames }
   })
 }

@@ -2,8 +2,9 @@ import { ValueType } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { MetricData, MetricProducer } from '@opentelemetry/sdk-metrics'
 import { requirePackages } from '../durable/packages.ts'
-import { BUCKETS, type Durations } from './durations.ts'
+import { BUCKETS } from './durations.ts'
 import type { Logger } from './log.ts'
+import type { Counts } from './metrics.ts'
 import { JsonSpans, ProtobufSpans } from './otlp.ts'
 import { seldom } from './seldom.ts'
 import type { Attributes, Tracer } from './trace.ts'
@@ -29,7 +30,7 @@ export interface OtlpParts {
   version: string
   env: Readonly<Record<string, string | undefined>>
   /** What the gateway has counted. */
-  durations(): Promise<readonly Durations[]>
+  durations(): Promise<readonly Counts[]>
 }
 
 export interface OpenTelemetry {
@@ -229,7 +230,7 @@ async function producerOf(
   const { AggregationTemporality, DataPointType } = await sdk.metrics()
   const hrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
   const startTime = hrTime(Date.now())
-  const metricOf = ({ name, help, cells }: Durations, endTime: [number, number]): MetricData => ({
+  const metricOf = ({ name, help, cells }: Counts, endTime: [number, number]): MetricData => ({
     descriptor: { name, description: help, unit: 's', valueType: ValueType.DOUBLE },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
     dataPointType: DataPointType.HISTOGRAM,
@@ -238,7 +239,7 @@ async function producerOf(
       endTime,
       attributes,
       value: {
-        buckets: { boundaries: BUCKETS, counts: [...counts] },
+        buckets: { boundaries: BUCKETS, counts },
         sum,
         count: counts.reduce((total, count) => total + count, 0),
       },
