@@ -9,10 +9,8 @@ const PACKAGES = {
 
 /** Of the versions that go together, and run on each Node that plantgw runs on. */
 function otlp(encoding: string): readonly string[] {
-  const exporters = [`exporter-metrics-otlp-${encoding}`, 'otlp-exporter-base'].map(
-    (name) => `${name}@^0.223.0`,
-  )
-  const sdk = ['sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`)
+  const exporters = ['metrics', 'trace'].map((signal) => `exporter-${signal}-otlp-${encoding}@^0.223.0`)
+  const sdk = ['sdk-metrics', 'sdk-trace', 'resources'].map((name) => `${name}@^2.12.0`)
   return [...sdk, ...exporters].map((name) => `@opentelemetry/${name}`)
 }
 

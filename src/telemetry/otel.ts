@@ -1,14 +1,14 @@
 import { ValueType } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { MetricData, MetricProducer } from '@opentelemetry/sdk-metrics'
+import type { Sampler } from '@opentelemetry/sdk-trace'
 import { requirePackages } from '../durable/packages.ts'
 import { BUCKETS } from './durations.ts'
 import type { Logger } from './log.ts'
 import type { Counts } from './metrics.ts'
-import { JsonSpans, ProtobufSpans } from './otlp.ts'
 import { seldom } from './seldom.ts'
-import type { Attributes, Tracer } from './trace.ts'
-import { type Sampler, type SpanSender, Spans } from './tracer.ts'
+import type { Tracer } from './trace.ts'
+import { tracerOf } from './tracer.ts'
 import { unexpected } from './unexpected.ts'
 
 /** Sends spans and metrics by OTLP. Loaded only where the settings ask for it, as are the packages of the SDK. */
@@ -45,13 +45,18 @@ const SCOPE = 'plantgw'
 const EVERY = 300_000
 /** Milliseconds for what waits at the end. */
 const PATIENCE = 2_000
-/** Milliseconds for which spans are gathered. */
-const DELAY = 5_000
+/** Spans that wait at the most; further ones are dropped. */
+const MAX_WAITING = 4096
+/** Of those that strangers can cause, which leave room for those of calls. */
+const MAX_MINOR = 512
 
 const sdk = {
   resources: () => import('@opentelemetry/resources'),
-  /** What its exporters send with; the version of the optional dependency admits patches only, as it promises nothing. */
-  transport: () => import('@opentelemetry/otlp-exporter-base/node-http'),
+  traces: () => import('@opentelemetry/sdk-trace'),
+  spans: {
+    'http/json': () => import('@opentelemetry/exporter-trace-otlp-http'),
+    'http/protobuf': () => import('@opentelemetry/exporter-trace-otlp-proto'),
+  },
   metrics: () => import('@opentelemetry/sdk-metrics'),
   measures: {
     'http/json': () => import('@opentelemetry/exporter-metrics-otlp-http'),
@@ -71,16 +76,18 @@ export async function openTelemetry(settings: OtlpSettings, parts: OtlpParts): P
   const closing: (() => Promise<void>)[] = []
   let tracer: Tracer | undefined
   if (otlp.signals.includes('traces')) {
-    const source = { resource: attributesOf(resource), scope: { name: SCOPE, version } }
-    const spans = new Spans({
-      writer: protocol === 'http/json' ? new JsonSpans(source) : new ProtobufSpans(source),
-      sender: await senderOf(protocol, addressOf(otlp, 'v1/traces'), lost),
-      sampler: samplerOf(otlp.sampling, env),
-      delay: DELAY,
-      ...numberOf(env, 'OTEL_BSP_SCHEDULE_DELAY', 'delay'),
+    const { OTLPTraceExporter } = await sdk.spans[protocol]()
+    const { BatchSpanProcessor, TracerProvider } = await sdk.traces()
+    const sampler = await samplerOf(otlp.sampling, env)
+    const [major, minor] = [MAX_WAITING, MAX_MINOR].map((maxQueueSize) => {
+      const exporter = reported(new OTLPTraceExporter(addressOf(otlp, 'v1/traces')), lost)
+      const delay = numberOf(env, 'OTEL_BSP_SCHEDULE_DELAY', 'scheduledDelayMillis')
+      const spanProcessors = [new BatchSpanProcessor({ exporter, maxQueueSize, ...delay })]
+      const provider = new TracerProvider({ resource, sampler, spanProcessors })
+      closing.push(() => provider.shutdown())
+      return provider.getTracer(SCOPE, version)
     })
-    tracer = spans
-    closing.push(() => spans.close())
+    tracer = tracerOf(major!, minor!)
   }
   if (otlp.signals.includes('metrics')) {
     const { OTLPMetricExporter } = await sdk.measures[protocol]()
@@ -126,53 +133,22 @@ async function resourceOf({ serviceName }: OtlpSettings, version: string): Promi
 }
 
 /** Those of a resource that are known at once. */
-function attributesOf({ attributes }: Resource): Attributes {
-  return Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, String(value)]))
-}
-
-type Protocol = ReturnType<typeof protocolOf>
-
-/** Sends by the SDK, which knows its variables of the environment, and tries again. */
-async function senderOf(
-  protocol: Protocol,
-  address: ReturnType<typeof addressOf>,
-  lost: (error: Error | undefined) => void,
-): Promise<SpanSender> {
-  const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await sdk.transport()
-  const type = protocol === 'http/json' ? 'application/json' : 'application/x-protobuf'
-  const options = convertLegacyHttpOptions(address, 'TRACES', 'v1/traces', { 'Content-Type': type })
-  const serializer = { serializeRequest: (body: Uint8Array) => body, deserializeResponse: () => ({}) }
-  const counted = { name: 'span', countItems: () => 0 } as const
-  const delegate = createOtlpHttpExportDelegate(options, serializer, SCOPE, counted, undefined)
-  const exporter = reported(delegate, lost)
-  return {
-    send: (body, done) => exporter.export(body, () => done()),
-    close: () => delegate.shutdown(),
-  }
-}
-
 /** By the setting, else by the variables of the specification of OpenTelemetry. */
-function samplerOf(sampling: number | undefined, env: OtlpParts['env']): Sampler {
-  const parts: Record<string, number> = {
-    always_on: 1,
-    always_off: 0,
-    traceidratio: sampling ?? Number(env.OTEL_TRACES_SAMPLER_ARG || 1),
+async function samplerOf(sampling: number | undefined, env: OtlpParts['env']): Promise<Sampler> {
+  const { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } =
+    await sdk.traces()
+  const ratio = sampling ?? Number(env.OTEL_TRACES_SAMPLER_ARG || 1)
+  const samplers: Record<string, Sampler> = {
+    always_on: new AlwaysOnSampler(),
+    always_off: new AlwaysOffSampler(),
+    traceidratio: new TraceIdRatioBasedSampler(ratio),
   }
   const name =
     sampling === undefined ? env.OTEL_TRACES_SAMPLER || 'parentbased_always_on' : 'parentbased_traceidratio'
-  const part = parts[name.replace('parentbased_', '')]
-  if (part === undefined)
-    throw new Error(`OTEL_TRACES_SAMPLER is ${JSON.stringify(name)}: write one of ${Object.keys(parts)}`)
-  const isParentBased = name.startsWith('parentbased_')
-  return (traceId, ofParent) => (isParentBased ? ofParent : undefined) ?? isWithin(traceId, part)
-}
-
-/** Decides as the SDK for JavaScript does, so that services that it is in record the same traces. */
-function isWithin(traceId: string, part: number): boolean {
-  if (part >= 1) return true
-  let sum = 0
-  for (let i = 0; i < 32; i += 8) sum ^= Number.parseInt(traceId.slice(i, i + 8), 16)
-  return sum >>> 0 < Math.floor(part * 0xffff_ffff)
+  const root = samplers[name.replace('parentbased_', '')]
+  if (!root)
+    throw new Error(`OTEL_TRACES_SAMPLER is ${JSON.stringify(name)}: write one of ${Object.keys(samplers)}`)
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
 }
 
 /** A collector that is down is spoken of once in a while, however much is not sent. */

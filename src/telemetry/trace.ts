@@ -14,7 +14,7 @@ export interface SpanError {
   message?: string | undefined
 }
 
-/** What spans of many requests have in common. Give the same object for all of them: what is made of it is kept. */
+/** What spans of many requests have in common. */
 export interface SpanTemplate {
   name: string
   attributes: Attributes

@@ -9,8 +9,8 @@ import { ROOT, temporaryFolder } from '../support/process.ts'
 /** What sends OTLP. @param encoding of the names of its packages */
 const otlpPackages = (encoding: string) =>
   [
-    ...['sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`),
-    ...[`exporter-metrics-otlp-${encoding}`, 'otlp-exporter-base'].map((name) => `${name}@^0.223.0`),
+    ...['sdk-metrics', 'sdk-trace', 'resources'].map((name) => `${name}@^2.12.0`),
+    ...['metrics', 'trace'].map((signal) => `exporter-${signal}-otlp-${encoding}@^0.223.0`),
   ]
     .map((name) => `@opentelemetry/${name}`)
     .join(' ')
@@ -20,8 +20,10 @@ const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
 )
 
 test('databases, brokers and telemetry are optional, and a missing package is named with the command that installs it', (t) => {
-  const exporters = ['http', 'proto'].map((each) => `exporter-metrics-otlp-${each}`)
-  const telemetry = [...exporters, 'otlp-exporter-base', 'resources', 'sdk-metrics'].map(
+  const exporters = ['metrics', 'trace'].flatMap((signal) =>
+    ['http', 'proto'].map((each) => `exporter-${signal}-otlp-${each}`),
+  )
+  const telemetry = [...exporters, 'resources', 'sdk-metrics', 'sdk-trace'].map(
     (name) => `@opentelemetry/${name}`,
   )
   assert.deepEqual(Object.keys(peerDependencies), [...telemetry, 'ioredis', 'kysely', 'mysql2', 'pg'].sort())
