@@ -1,18 +1,18 @@
 import type { Steps } from '../text/index.ts'
 
-/** How many steps all renderings of some work may take together; below zero once they wanted more. */
+/** Steps that all renderings of some work may use together; below zero once exceeded. */
 export interface Allowance {
   left: number
 }
 
 let current: Allowance | undefined
 
-/** That of the work which is done now; absent: each rendering has its own limits only. */
+/** The allowance of the current work; absent: each rendering has only its own limits. */
 export function currentAllowance(): Allowance | undefined {
   return current
 }
 
-/** The same work; once its renderings have used up the allowance, each further one fails. */
+/** The same work; once its renderings exceed the allowance, each further one fails. */
 export function* metered<T>(allowance: Allowance, steps: Steps<T>): Steps<T> {
   for (;;) {
     current = allowance

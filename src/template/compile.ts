@@ -26,47 +26,47 @@ import type { Context, PlaceRules } from './places/rules.ts'
 import { Scope } from './scope.ts'
 import { type Compilation, declare, type Unit, widen } from './unit.ts'
 
-/** A definition compiled for the context and the argument that it is called with. */
+/** A definition compiled for the context and argument of a call. */
 interface Instance extends Callable {
   end: Context
 }
 
 /**
- * Source, in UTF-16 units beside the template's own length, that definitions are compiled of, once for each
- * argument: from there on all calls of a definition share what is known of their argument.
+ * UTF-16 units of source compiled separately for each argument, beyond the template's own length; then all calls of a
+ * definition share one instance.
  */
 const COPIES = 65_536
 
-/** Nothing is reached here: behind `break` and `continue`. */
+/** Unreachable: after `break` and `continue`. */
 const DEAD: Context = 'unreachable'
 
-/** What a list of nodes becomes. */
+/** A compiled list of nodes. */
 interface Block {
   run: Run
   cost: number
   end: Context
 }
 
-/** Passes over a definition whose variables turn out to hold more than was thought. */
+/** Maximum passes over a definition whose variables turn out to hold more than assumed. */
 const MAX_PASSES = 4
 
-/** Compiles the whole tree to one function that writes to the state. */
+/** Compiles the whole tree to a function that writes to the state. */
 export function compileTree(tree: Tree, compilation: Compilation, rules: PlaceRules): Run {
   const { changes } = compilation
   for (;;) {
     const before = JSON.stringify(changes)
     const run = new Compiler(tree, compilation, rules).compile()
-    // What changes a map counts from the start, also for what was compiled before it was met.
+    // Changes of maps apply from the start, even to code compiled before they were found.
     if (JSON.stringify(changes) === before) return run
   }
 }
 
-/** Compiles the tree once, with what is known so far of the changes of maps. */
+/** Compiles the tree once, with the changes of maps known so far. */
 class Compiler {
   private readonly instances = new Map<string, Instance>()
-  /** Definitions that are being compiled. */
+  /** Definitions being compiled. */
   private readonly running: string[] = []
-  /** Contexts at `break` and `continue`, for each range that is open. */
+  /** Contexts at `break` and `continue`, for each open range. */
   private readonly exits: { context: Context; span: Span }[][] = []
   private room: number
 
@@ -104,25 +104,25 @@ class Compiler {
       const body = this.list(list, unit, start)
       this.compilation.dynamic ||= unit.dynamic
       if (!unit.unstable) return { run: body.run, cost: body.cost, end: body.end }
-      // Joining more to what may be anything changes nothing.
+      // Joining more to an unrestricted flow changes nothing.
       const anything: Flow = { tainted: true, built: true, secret: unit.secrets !== undefined, form: 'text' }
       if (pass >= MAX_PASSES) flows.fill(anything, 1)
     }
   }
 
-  /** The definition as one call needs it; undefined when there is none of this name. */
+  /** The definition for one call; undefined if it does not exist. */
   private instanceOf(name: string, flow: Flow, start: Context): Instance | undefined {
     const list = this.tree.definitions.get(name)
     if (!list) return undefined
     let dot = flow
     if (this.running.includes(name) || this.room < 0) {
-      // Paths that grow with each call would never end.
+      // Paths that grow with each recursive call would never end.
       dot = { ...someItem(dot), form: dot.form === 'raw' ? 'text' : dot.form }
     }
     const key = `${name}\n${start}\n${flowKey(dot)}`
     const known = this.instances.get(key)
     if (known) return known
-    // A recursive call is taken to end where it starts, which is checked below.
+    // A recursive call is assumed to end where it starts, which is checked below.
     const instance: Instance = { run: () => 0, cost: 1, end: start }
     this.instances.set(key, instance)
     this.room -= lengthOf(list) + 32
@@ -186,7 +186,7 @@ class Compiler {
     const { run, flow } = compilePipe(node.pipe, unit)
     if (context === DEAD || node.pipe.declarations.length > 0)
       return { run: acting(run, undefined, node, before), end: context }
-    // There is nothing to escape in what stands for a secret.
+    // A masked secret needs no escaping.
     const { sink, end } = this.rules.value(context, flow.secret ? { ...flow, form: 'url' } : flow, node)
     return { run: acting(flow.secret ? hiding(run) : run, sink, node, before), end }
   }
@@ -228,7 +228,7 @@ class Compiler {
     return { run, cost: 1 + (other?.cost ?? 0), end }
   }
 
-  /** Where rounds can follow one another, the body starts where it may have ended. */
+  /** If iterations can follow each other, the body may start where it ended. */
   private loop(node: BranchNode, item: Flow, unit: Unit, start: Context): { body: Block; end: Context } {
     let from = start
     for (let round = 1; ; round++) {
@@ -268,7 +268,7 @@ class Compiler {
     return a
   }
 
-  /** The context behind two that may have been; undefined when they cannot meet. */
+  /** The context after two alternatives; undefined if they are incompatible. */
   private meet(a: Context, b: Context): Context | undefined {
     if (a === b || b === DEAD) return a
     return a === DEAD ? b : this.rules.join(a, b)
@@ -279,7 +279,7 @@ class Compiler {
   }
 }
 
-/** Shows no more of a secret than whether there is one. */
+/** Reveals only whether a secret is empty. */
 function hiding(run: Eval): Eval {
   return (state, dot) => {
     const value = run(state, dot)
@@ -287,7 +287,7 @@ function hiding(run: Eval): Eval {
   }
 }
 
-/** Compiles what sees its own variables, and a dot of its own. */
+/** Compiles a body with its own variables and dot. */
 function scoped<T>(unit: Unit, body: () => T): T {
   const mark = unit.scope.names.length
   const { dot } = unit

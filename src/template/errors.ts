@@ -2,7 +2,7 @@ import { positionsOf } from '../text/index.ts'
 import type { Span } from './node.ts'
 import { RenderError, type TemplateError } from './types.ts'
 
-/** Finds lines and columns (from 1, in UTF-16 units) of offsets; the line table is made at the first use. */
+/** Converts offsets to lines and columns (from 1, in UTF-16 units); the line table is built on first use. */
 export type Locate = (offset: number) => { line: number; column: number }
 
 export function locator(source: string): Locate {
@@ -13,10 +13,10 @@ export function locator(source: string): Locate {
   }
 }
 
-/** Gathers what is wrong with a template, in order of discovery; repeated ones count once. */
+/** Collects the errors of a template in order of discovery, without duplicates. */
 export interface ErrorSink {
   readonly errors: TemplateError[]
-  /** More errors are not taken. */
+  /** Whether further errors are dropped. */
   full(): boolean
   add(
     kind: TemplateError['kind'],
@@ -27,7 +27,7 @@ export interface ErrorSink {
   ): void
 }
 
-/** Errors reported for one template. */
+/** Maximum errors reported for one template. */
 const MAX_ERRORS = 100
 
 export function errorSink(locate: Locate): ErrorSink {
@@ -45,7 +45,7 @@ export function errorSink(locate: Locate): ErrorSink {
   }
 }
 
-/** What a function or an expression throws while rendering; the expression's place is added on the way out. */
+/** Thrown by functions and expressions while rendering; the position is added while it propagates. */
 export class Fault extends Error {
   constructor(
     readonly kind: RenderError['kind'],
@@ -62,15 +62,15 @@ export function execFault(message: string, span?: Span, hint?: string): Fault {
   return new Fault('exec', message, span, hint)
 }
 
-/** A value is of the wrong type, whatever it holds. */
+/** A value of the wrong type, regardless of its content. */
 export function typeFault(message: string, span?: Span, hint?: string): Fault {
   return new Fault('exec', message, span, hint, true)
 }
 
-/** Longest expression that a message quotes. */
+/** Maximum characters of an expression in a message. */
 const MAX_QUOTED = 80
 
-/** The error that leaves `render`; its message ends with the expression that it is about. */
+/** The error thrown by `render`; its message ends with the expression. */
 export function renderError(fault: Fault, source: string, locate: Locate): RenderError {
   const { start, end } = fault.span ?? { start: 0, end: 0 }
   const { line, column } = locate(start)

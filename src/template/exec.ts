@@ -6,53 +6,53 @@ import { type ActionNode, type BranchNode, callsAny, type Span, type TemplateNod
 import type { Limits, Place } from './types.ts'
 import { type Items, itemsOf, truth } from './values.ts'
 
-/** Steps after which the clock is looked at. */
+/** Steps between checks of the clock. */
 const LOOK = 256
 
-/** Steps that one call of a function may take: about 100 ms, for it cannot be interrupted. */
+/** Maximum steps of one function call, about 100 ms, as it cannot be interrupted. */
 const CALL_STEPS = 100_000
 
-/** One rendering under way. */
+/** A running rendering. */
 export class State implements Host {
   out = ''
-  /** Of the template or definition that runs; the first is `$`. */
+  /** Variables of the running template or definition; the first is `$`. */
   vars: unknown[] = []
-  /** How many template calls are open. */
+  /** Depth of template calls. */
   depth = 0
-  /** What is being evaluated, for errors. */
+  /** The current expression, for errors. */
   at: Span = START
-  /** What is evaluated will be printed, so that a function which is given a missing value matters. */
+  /** Whether the value will be printed, so that a missing argument of a function matters. */
   strict = false
-  /** A header that must not be sent: a value in it is missing. */
+  /** Whether the header is dropped because of a missing value. */
   dropped = false
-  /** Something was printed that is not empty. */
+  /** Whether something not empty was printed. */
   printed = false
-  /** Something was printed that is empty, before anything else. */
+  /** Whether the first printed value was empty. */
   emptied = false
-  /** Start and end in `out` of each value that stands in a URL's path. */
+  /** Start and end in `out` of each value in a URL's path. */
   marks: number[] = []
   /** The actions that wrote them. */
   markSpans: Span[] = []
-  /** A URL's origin is known to end before what comes next. */
+  /** Whether a URL's origin is known to be complete. */
   originChecked = false
-  /** What is wrong with a value in the path of a URL, unless something worse is. */
+  /** The fault of a value in a URL's path, unless a worse one follows. */
   pathFault: Fault | undefined
   readonly go: boolean
   readonly max: number
-  /** Steps that are left. */
+  /** Remaining steps. */
   steps: number
-  /** What they are taken from, too. */
+  /** A shared allowance, if any. */
   private readonly allowance: Allowance | undefined
-  /** The clock is looked at when fewer are left. */
+  /** The clock is checked below this number of steps. */
   look: number
-  /** Fewer may not be left while a function works. */
+  /** Minimum remaining steps during a function call. */
   private least = 0
-  /** Milliseconds that earlier turns took, and when this one began. */
+  /** Milliseconds of earlier turns, and start of this one. */
   private worked = 0
   private began = 0
 
   constructor(
-    /** The root; a Struct when it is closed. */
+    /** The root; a Struct if closed. */
     readonly root: unknown,
     readonly place: Place,
     readonly limits: Limits,
@@ -67,7 +67,7 @@ export class State implements Host {
     if (inTurns) this.began = performance.now()
   }
 
-  /** Where a rendering may pause: when its turn is over, it goes on in another one. @throws Fault `limit` */
+  /** Point at which a rendering may pause until a later turn. @throws Fault `limit` */
   pause(): Signal | Promise<Signal> {
     this.look = this.steps - LOOK
     const { time } = this.limits
@@ -84,7 +84,7 @@ export class State implements Host {
     return 0
   }
 
-  /** From here to `callEnds` one function works. */
+  /** A function runs from here until `callEnds`. */
   callBegins(): void {
     this.least = Math.max(0, this.steps - CALL_STEPS)
   }
@@ -132,24 +132,24 @@ export function missingFault(): Fault {
 
 export type Eval = (state: State, dot: unknown) => unknown
 
-/** What a node did: 0 went on, 1 `break`, 2 `continue`. */
+/** Result of a node: 0 continue, 1 `break`, 2 `continue`. */
 type Signal = 0 | 1 | 2
-/** A promise where the rendering paused: the node continues by itself, and what follows waits for it. */
+/** A promise if the rendering paused; following nodes wait for it. */
 export type Run = (state: State, dot: unknown) => Signal | Promise<Signal>
 
-/** Makes the text that a value prints as, where it stands. */
+/** Converts a value to text for its context. */
 export type Sink = (state: State, value: unknown) => string
 
-/** What the nodes of a template become: functions that write to the state. */
+/** The compiled forms of nodes: functions that write to the state. */
 
-/** Functions with which a template provides for a missing value itself. */
+/** Functions with which a template handles a missing value. */
 const PROVIDING: ReadonlySet<string> = new Set(
   'default or and coalesce ternary empty eq ne not any all'.split(' '),
 )
 
 /**
- * An action, behind the text that precedes it.
- * @param sink how its value is printed; undefined where it declares or assigns
+ * An action with the preceding text.
+ * @param sink converts its value; undefined if it declares or assigns
  */
 export function acting(run: Eval, sink: Sink | undefined, node: ActionNode, before: string): Run {
   const strict = sink !== undefined && !callsAny(node.pipe, PROVIDING)
@@ -170,7 +170,7 @@ export function acting(run: Eval, sink: Sink | undefined, node: ActionNode, befo
   }
 }
 
-/** Text of the template itself. */
+/** Literal text. */
 export function writing(text: string): Run {
   return (state) => {
     state.out += text
@@ -194,8 +194,8 @@ function runFrom(runs: readonly Run[], from: number, state: State, dot: unknown)
 
 /**
  * `range`.
- * @param variables slots of its variables; undefined for one that is assigned and nowhere declared
- * @param cost steps of one round
+ * @param variables slots of its variables; undefined for one assigned but not declared
+ * @param cost steps of one iteration
  */
 export function ranging(
   list: Eval,
@@ -210,7 +210,7 @@ export function ranging(
   const two = variables.length > 1
   const missing = variables.includes(undefined)
 
-  /** The rounds from one on. */
+  /** The iterations from `from` on. */
   function rounds(items: Items, from: number, state: State): ReturnType<Run> {
     for (let at = from; at < items.size; at++) {
       state.charge(cost)
@@ -237,7 +237,7 @@ export function ranging(
     if (two && go && typeof value === 'bigint') {
       throw execFault("can't use a number to iterate over more than one variable", node.pipe)
     }
-    // As in Go, the variables hold the whole value where no round sets them.
+    // As in Go, the variables hold the whole value if no iteration sets them.
     if (first !== undefined) state.vars[first] = value
     if (second !== undefined) state.vars[second] = value
     const items = itemsOf(value, go, state)
@@ -246,7 +246,7 @@ export function ranging(
   }
 }
 
-/** `if` and `with`; in a `with` the value becomes dot. */
+/** `if` and `with`; `with` sets the dot. */
 export function branching(test: Eval, yes: Run, no: Run | undefined, node: BranchNode): Run {
   const takesDot = node.type === 'with'
   return (state, dot) => {
@@ -257,14 +257,14 @@ export function branching(test: Eval, yes: Run, no: Run | undefined, node: Branc
   }
 }
 
-/** A definition that can be called. It may be compiled after the call to it, so it is read when it runs. */
+/** A callable definition. It may be compiled after the call, so it is read when it runs. */
 export interface Callable {
   run: Run
-  /** How many actions one call is worth. */
+  /** Steps charged for a call. */
   cost: number
 }
 
-/** Runs a definition with variables of its own, within the limit of depth. */
+/** Runs a definition with its own variables, within the depth limit. */
 export function calling(callable: Callable, argument: Eval | undefined, node: TemplateNode): Run {
   return (state, dot) => {
     state.at = node

@@ -17,13 +17,13 @@ import type { CommandNode, Constant, IdentifierNode, Operand, PipeNode, Span } f
 import { declare, refer, type Unit, widen } from './unit.ts'
 import { asMap, field, isNumber, truth, typeName } from './values.ts'
 
-/** An expression that can be evaluated, and what is known of its value. */
+/** A compiled expression, and what is known of its value. */
 export interface Compiled {
   run: Eval
   flow: Flow
 }
 
-/** A pipeline without its declarations; its value is never nil: that is missing. */
+/** A pipeline without declarations; its value is never nil but missing. */
 export function compilePipeline(pipe: PipeNode, unit: Unit): Compiled {
   let value: Compiled | undefined
   for (const command of pipe.commands) value = compileCommand(command, value, unit)
@@ -32,7 +32,7 @@ export function compilePipeline(pipe: PipeNode, unit: Unit): Compiled {
   return { run: (state, dot) => run(state, dot) ?? undefined, flow }
 }
 
-/** A pipeline that also declares or assigns its variables. */
+/** A pipeline, including declarations and assignments. */
 export function compilePipe(pipe: PipeNode, unit: Unit): Compiled {
   const { run, flow } = compilePipeline(pipe, unit)
   const [variable] = pipe.declarations
@@ -47,7 +47,7 @@ export function compilePipe(pipe: PipeNode, unit: Unit): Compiled {
   return { run: (state, dot) => (state.vars[slot] = run(state, dot)), flow }
 }
 
-/** An expression that fails whenever it is evaluated. */
+/** An expression that always fails. */
 export function failing(span: Span, message: string, hint?: string): Compiled {
   return {
     run: () => {
@@ -57,7 +57,7 @@ export function failing(span: Span, message: string, hint?: string): Compiled {
   }
 }
 
-/** A mistake that shows before rendering: Go finds it while executing, the dialect at once. */
+/** A mistake found before rendering: Go reports it at execution, the dialect at once. */
 export function mistake(unit: Unit, span: Span, message: string, hint?: string): Compiled {
   if (!unit.go) unit.sink.add('parse', span, message, hint)
   return failing(span, message, hint)
@@ -66,7 +66,7 @@ export function mistake(unit: Unit, span: Span, message: string, hint?: string):
 function compileCommand(command: CommandNode, final: Compiled | undefined, unit: Unit): Compiled {
   const compiled = compileWord(command, final, unit)
   if (!final || command.operands[0]!.type === 'identifier') return compiled
-  // What comes through the pipe is evaluated even where nothing takes it.
+  // The piped value is evaluated even if unused.
   const { run } = compiled
   return {
     run: (state, dot) => {
@@ -107,7 +107,7 @@ function notAFunction(span: Span, unit: Unit): Compiled {
   )
 }
 
-/** An operand as the argument of a function. */
+/** An operand as a function argument. */
 function compileOperand(node: Operand, unit: Unit): Compiled {
   switch (node.type) {
     case 'dot':
@@ -141,7 +141,7 @@ function compileField(path: readonly string[], span: Span, hasArgs: boolean, uni
   return { run: walking((_, dot) => dot, path, hasArgs, unit.go, span), flow }
 }
 
-/** The value below another one at a path. */
+/** The value at a path below another one. */
 function walking(base: Eval, path: readonly string[], hasArgs: boolean, go: boolean, span: Span): Eval {
   const last = path.length - 1
   return (state, dot) => {
@@ -181,7 +181,7 @@ function compileChain(
   return { run: walking(base.run, path, hasArgs, unit.go, span), flow }
 }
 
-/** A call of a function; `final` is what comes through the pipe. */
+/** A function call; `final` is the piped value. */
 function compileCall(
   node: IdentifierNode,
   args: readonly Operand[],
@@ -207,7 +207,7 @@ function compileCall(
   return { run: caller(entry, compiled, last?.run, span), flow: callFlow(entry, all, unit, span) }
 }
 
-/** `and` and `or` evaluate no more arguments than they need; what comes through the pipe is there already. */
+/** `and` and `or` evaluate only as many arguments as needed; the piped value is already evaluated. */
 function shortCircuit(name: string, args: readonly Compiled[], last: Compiled | undefined): Compiled {
   const runs = args.map(({ run }) => run)
   const stop = name === 'or'
@@ -227,7 +227,7 @@ function shortCircuit(name: string, args: readonly Compiled[], last: Compiled | 
   }
 }
 
-/** Calls the function with its arguments evaluated, what comes through the pipe first, and pays for it. */
+/** Evaluates the arguments, the piped one first, and calls and charges the function. */
 function caller(entry: FunctionEntry, args: readonly Compiled[], last: Eval | undefined, span: Span): Eval {
   const runs = args.map(({ run }) => run)
   const [steps, units] = [stepsPerCall(entry.name), unitsPerStep(entry.name)]
@@ -254,7 +254,7 @@ function caller(entry: FunctionEntry, args: readonly Compiled[], last: Eval | un
   }
 }
 
-/** What is known of the result; `env` with a constant name is a constant. */
+/** What is known of the result; `env` with a constant name is constant. */
 function callFlow(entry: FunctionEntry, args: readonly Compiled[], unit: Unit, span: Span): Flow {
   const flows = args.map(({ flow }) => flow)
   const { changes } = unit
@@ -277,12 +277,12 @@ function callFlow(entry: FunctionEntry, args: readonly Compiled[], unit: Unit, s
   return { ...marks, built, form: entry.form ?? 'text', ...(constant === undefined ? {} : { constant }) }
 }
 
-/** Functions that put one text of several. */
+/** Functions that join several texts. */
 const BUILDERS: ReadonlySet<string> = new Set(
   'print println printf cat join replace regexReplaceAll regexReplaceAllLiteral wrapWith squote'.split(' '),
 )
 
-/** Whether the call puts a text together; `print .x` and `printf "%v" .x` alone do not. */
+/** Whether the call joins texts; `print .x` and `printf "%v" .x` do not. */
 function puts(name: string, args: readonly Compiled[]): boolean {
   if (!BUILDERS.has(name)) return false
   if (name === 'print') return args.length > 1
@@ -306,7 +306,7 @@ function envConstant(args: readonly Compiled[], unit: Unit, span: Span): string 
   return otherwise
 }
 
-/** `index .a "b"` and `safeGet "b.c" .a` name a path too. */
+/** `index .a "b"` and `safeGet "b.c" .a` refer to a path too. */
 function referencedPath(
   name: string,
   args: readonly Compiled[],
@@ -321,7 +321,7 @@ function referencedPath(
   return undefined
 }
 
-/** What a parameter of a type makes of a constant; undefined for one that does not fit. */
+/** Converts a constant for a parameter type; undefined if it does not fit. */
 const FITTING: Partial<Record<ParamType, (value: Constant) => Constant | undefined>> = {
   any: (value) => value,
   value: (value) => value,
@@ -352,7 +352,7 @@ function compileArgument(node: Operand, type: ParamType, unit: Unit): Compiled {
   return mistake(unit, node, `expected ${expected}; found ${String(node.value)}`)
 }
 
-/** The value as a parameter takes it, checked when it is evaluated. */
+/** Converts a value for a parameter, checked at evaluation. */
 function coerced({ run, flow }: Compiled, type: ParamType, span: Span, unit: Unit): Compiled {
   if (type === 'value') return { run, flow }
   if (type === 'any') return { run: (state, dot) => run(state, dot) ?? null, flow }

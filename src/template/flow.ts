@@ -1,24 +1,24 @@
 import type { Secrets } from './types.ts'
 
-/** What values may hold, wherever they come from. */
+/** Properties of values, whatever their source. */
 export interface Marks {
   /** It may come from a caller or an upstream. */
   tainted: boolean
-  /** It comes of what `CompileOptions.secrets` names. */
+  /** It depends on secrets of `CompileOptions.secrets`. */
   secret: boolean
-  /** A function joined several texts; one may have escaped from quotes around it. */
+  /** A function joined several texts, so one may have escaped from quotes around it. */
   built: boolean
 }
 
-/** What is known of a value before anything is rendered. */
+/** What is known of a value before rendering. */
 export interface Flow extends Marks {
-  /** What its text is already: JSON, escaped for a URL or for HTML, or not to be escaped. */
+  /** Form of its text: plain, JSON, escaped for a URL or HTML, or exempt from escaping. */
   form: 'text' | 'json' | 'url' | 'html' | 'raw'
-  /** Its place below the root. */
+  /** Its path below the root. */
   path?: readonly string[]
-  /** Its text, when it is always the same. */
+  /** Its text, if constant. */
   constant?: string
-  /** Nothing but what can stand between values, written in the template: true where one of its texts has a comma. */
+  /** Whether it is a literal separator between values: true if one of its texts has a comma. */
   separator?: boolean
 }
 
@@ -26,7 +26,7 @@ export const UNMARKED: Marks = { tainted: false, secret: false, built: false }
 export const CONSTANT: Flow = { ...UNMARKED, form: 'text' }
 export const TAINTED: Flow = { ...CONSTANT, tainted: true }
 
-/** What a value holds that is made of others. */
+/** The marks of a value made of others. */
 export function marksOf(parts: readonly Marks[]): Marks {
   return {
     tainted: parts.some(({ tainted }) => tainted),
@@ -43,7 +43,7 @@ export function constantText(text: string): Flow {
 
 const SEPARATOR = /^[ \t\r\n]{0,9},?[ \t\r\n]{0,9}$/
 
-/** What decides what is known of a place below the root. */
+/** What determines the flow of a path below the root. */
 interface Origins {
   trusted: readonly string[]
   secrets: Secrets | undefined
@@ -60,12 +60,12 @@ export function member(flow: Flow, names: readonly string[], origins: Origins): 
   return someItem(flow)
 }
 
-/** An item or key of the value, which one is not known. */
+/** An unknown item or key of the value. */
 export function someItem(flow: Flow): Flow {
   return { ...marksOf([flow]), form: 'text' }
 }
 
-/** What is known of a value that is one or the other. */
+/** The flow of a value that is one or the other. */
 export function join(a: Flow | undefined, b: Flow): Flow {
   if (a === undefined || same(a, b)) return b
   const joined: Flow = { ...marksOf([a, b]), form: a.form === b.form ? a.form : 'text' }
@@ -78,7 +78,7 @@ export function same(a: Flow, b: Flow): boolean {
   return flowKey(a) === flowKey(b)
 }
 
-/** The same for flows that say the same. */
+/** Equal for equal flows. */
 export function flowKey({ tainted, secret, form, built, path, constant, separator }: Flow): string {
   return JSON.stringify([tainted, secret, form, built, path, constant, separator])
 }

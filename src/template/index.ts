@@ -1,6 +1,6 @@
 /**
- * Go's text/template in the dialect of the gateway: text → a compiled template, or what is wrong with it. Stands by
- * itself: it knows JSON and texts, and nothing of configurations or tools.
+ * Go's text/template in the gateway's dialect: text → a compiled template, or its errors. Independent: it knows JSON
+ * and text, but no configurations or tools.
  */
 export { type Allowance, metered } from './allowance.ts'
 export type { FunctionEntry, FunctionGroup } from './funcs/define.ts'

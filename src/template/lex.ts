@@ -32,7 +32,7 @@ export interface TextPiece extends Span {
   type: 'text'
   text: string
 }
-/** An action with its tokens; the last token is `end`, or `error` where lexing had to stop. */
+/** An action with its tokens; the last one is `end`, or `error` if lexing failed. */
 export interface ActionPiece extends Span {
   type: 'action'
   tokens: Token[]
@@ -53,16 +53,15 @@ const NUMBER_START = /[+-]|\.?\d/y
 const NUMBER =
   /[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?/y
 
-/** How many code units match there. It makes no object of the match, as it is called for each token of thousands of templates. */
+/** Length of the match at this position, without creating a match object. */
 function lengthOf(pattern: RegExp, source: string, at: number): number {
   pattern.lastIndex = at
   return pattern.test(source) ? pattern.lastIndex - at : 0
 }
 
 /**
- * Cuts a template into text and actions, by the rules of Go's text/template/parse/lex.go. Comments vanish
- * after they trimmed their sides. An action that cannot be lexed ends with an `error` token, and lexing goes
- * on behind its closing braces.
+ * Splits a template into text and actions, by the rules of Go's text/template/parse/lex.go. Comments disappear after
+ * trimming. An action that cannot be lexed ends with an `error` token, and lexing continues after its closing braces.
  */
 export function* lex(source: string): Generator<Piece> {
   let at = 0
@@ -119,7 +118,7 @@ function lexComment(source: string, open: number, inner: number): Lexed | { trim
   return failed(source, open, [], after, end, 'comment ends before closing delimiter', hint)
 }
 
-/** An action that ends in an error; lexing continues behind the next `}}`. */
+/** An action that ends in an error; lexing continues after the next `}}`. */
 function failed(
   source: string,
   open: number,
@@ -135,9 +134,9 @@ function failed(
   return { piece: { type: 'action', tokens, start: open, end: next }, trim: false, next }
 }
 
-/** A blank ends before the one that belongs to a trim marker. */
+/** Leaves the blank that belongs to a trim marker. */
 const BLANKS = /[ \t\r\n]+?(?=[ \t\r\n]-\}\})|[ \t\r\n]+/y
-/** What a token may be, by its first character. */
+/** Possible tokens by first character. */
 const TOKENS = new Map<string, readonly [TokenType, RegExp]>([
   ...[...SPACE].map((blank) => [blank, ['space', BLANKS]] as const),
   ['=', ['assign', /=/y]],
@@ -150,7 +149,7 @@ const TOKENS = new Map<string, readonly [TokenType, RegExp]>([
   [')', [')', /\)/y]],
 ])
 
-/** What is wrong where none of them matches. */
+/** Errors if no token matches. */
 const UNFINISHED: Partial<Record<string, [message: string, hint: string]>> = {
   ':': ['expected :=', 'declare a variable with :='],
   '"': ['unterminated quoted string', 'close it with " on the same line'],

@@ -1,22 +1,19 @@
 import { unquote } from './fmt/strconv.ts'
 import { lex, type Token } from './lex.ts'
 
-/**
- * Text as a template that writes it, whatever it holds: no action begins in it, at its end with what follows, or where
- * a hidden character is taken out later.
- */
+/** A template that renders exactly this text, even with braces in it, at its end, or separated by hidden characters. */
 export function literal(text: string): string {
   return text.replace(/\{(?=\{|[^\t\n\r\x20-\x7e]|$)/g, '{{"{"}}')
 }
 
-/** A variable of the environment that a template reads. */
+/** An environment variable that a template reads. */
 export interface ReadVariable {
   name: string
-  /** What stands for it where it is not set; undefined: nothing does. */
+  /** Its default; undefined: none. */
   preset: string | undefined
 }
 
-/** The variables that the actions of a template read by `env` and a text; what its text says is none. */
+/** The variables that a template's actions read by `env` with a literal name; literal text is ignored. */
 export function variablesRead(source: string): ReadVariable[] {
   const found: ReadVariable[] = []
   for (const piece of lex(source)) {

@@ -3,26 +3,26 @@ import type { Compiled, CompileOptions } from './types.ts'
 
 type Options = Pick<CompileOptions, 'place' | 'env' | 'roots' | 'trusted' | 'slashes'>
 
-/** Templates of one run, parsed and compiled once: many tools write the same text, and several stages look at it. */
+/** Templates of one run, parsed and compiled once, as tools often repeat texts and several stages examine them. */
 export interface Memo {
   parse(source: string): Parsed
   compile(source: string, options: Options): Compiled
-  /** Whatever else the template of a text was found to be, by a key that says all that it depends on beside the text. */
+  /** Other results for a template text, by a key with everything that they depend on. */
   of(source: string): ReadonlyMap<string, unknown> | undefined
   keep(source: string, key: string, value: unknown): void
-  /** A short name for what keys depend on, the same for whatever is written in the same way. */
+  /** A short name for a part of keys, equal for equal written forms. */
   nameOf<T extends object>(one: T, write: (one: T) => string): string
-  /** Lets go of everything. */
+  /** Drops everything. */
   clear(): void
 }
 
-/** What is compiled takes many times the room of its text. */
+/** Limits, as compiled templates are much larger than their text. */
 const MAX_ENTRIES = 500
 const MAX_LENGTH = 10_000
 
-/** @param env what templates read: those that are compiled with another one are not remembered */
+/** @param env of the templates; those compiled with another one are not remembered */
 export function templateMemo(env: CompileOptions['env']): Memo {
-  // By text first: a string is hashed once, one that is put together for every look-up is not.
+  // Keyed by text first, as its hash is cached, unlike that of concatenated keys.
   const known = new Map<string, Map<string, unknown>>()
   const names = new Map<string, string>()
   let ofObjects = new WeakMap<object, string>()
@@ -53,7 +53,7 @@ export function templateMemo(env: CompileOptions['env']): Memo {
     if (known !== undefined) return known
     const text = write(one)
     if (names.size >= MAX_ENTRIES) names.clear()
-    // Never one that was given before.
+    // Never reused.
     const name = names.get(text) ?? String(named++)
     names.set(text, name)
     ofObjects.set(one, name)

@@ -1,4 +1,4 @@
-/** The parsed template. Every node knows its place: UTF-16 offsets into the source, `end` not included. */
+/** The parsed template. Every node has its position: UTF-16 offsets into the source, `end` exclusive. */
 export interface Span {
   start: number
   end: number
@@ -37,7 +37,7 @@ export interface PipeNode extends Span {
   assign: boolean
   commands: CommandNode[]
 }
-/** One stage of a pipeline; the first operand is what is evaluated, the others are its arguments. */
+/** One stage of a pipeline: the first operand is evaluated, the others are its arguments. */
 export interface CommandNode extends Span {
   operands: Operand[]
 }
@@ -86,7 +86,7 @@ export type Operand =
   | ConstantNode
   | PipeNode
 
-/** Go's complex128, which only constants can make. */
+/** Go's complex128, created only by constants. */
 export class Complex {
   constructor(
     readonly re: number,
@@ -94,30 +94,30 @@ export class Complex {
   ) {}
 }
 
-/** A whole template: the main list and what `define` and `block` name. */
+/** A whole template: the main list, and the lists of `define` and `block`. */
 export interface Tree {
   root: Node[]
   definitions: Map<string, Node[]>
 }
 
-/** True when nothing but white space and comments is in it. */
+/** Whether it contains only white space and comments. */
 export function isEmpty(list: readonly Node[]): boolean {
   return list.every((node) => node.type === 'text' && /^\s*$/.test(node.text))
 }
 
-/** How much of the source the nodes take, up to the last one's last `end`. */
+/** Length of the source of the nodes, including the last `end`. */
 export function lengthOf(list: readonly Node[]): number {
   return list.length > 0 ? endOf(list) - list[0]!.start : 0
 }
 
-/** A block's own place is that of its first action. */
+/** A block's own position is that of its first action. */
 function endOf(list: readonly Node[]): number {
   const last = list[list.length - 1]
   if (!last) return 0
   return 'list' in last ? Math.max(last.end, endOf(last.list), endOf(last.elseList ?? [])) : last.end
 }
 
-/** True when `template` stands anywhere in it. */
+/** Whether it contains `template` anywhere. */
 export function callsTemplates(list: readonly Node[]): boolean {
   return list.some((node) => {
     if (node.type === 'template') return true
@@ -125,7 +125,7 @@ export function callsTemplates(list: readonly Node[]): boolean {
   })
 }
 
-/** True when the pipeline calls one of these functions, at any depth. */
+/** Whether the pipeline calls one of these functions at any depth. */
 export function callsAny(pipe: PipeNode, names: ReadonlySet<string>): boolean {
   const within = (node: Operand): boolean => {
     if (node.type === 'identifier') return names.has(node.name)

@@ -20,13 +20,13 @@ import { Scope } from './scope.ts'
 interface Frame {
   kind: 'root' | 'define' | 'block' | 'if' | 'with' | 'range'
   span: Span
-  /** Where nodes go now. */
+  /** The current list of nodes. */
   list: Node[]
-  /** Opened by `else if` or `else with`: ends with the block it belongs to. */
+  /** Opened by `else if` or `else with`: ends with its outer block. */
   chained: boolean
-  /** How many variables were known before the block. */
+  /** Number of variables before the block. */
   mark: number
-  /** Of a definition. */
+  /** Name of a definition. */
   name: string
   branch?: BranchNode
 }
@@ -34,15 +34,15 @@ interface Frame {
 interface ParseOptions {
   /** Names of the functions. */
   functions: ReadonlyMap<string, unknown>
-  /** Deepest nesting of blocks and parentheses. */
+  /** Maximum nesting of blocks and parentheses. */
   depth: number
-  /** The template's own name, which `template` can call. */
+  /** The template's own name for `template`. */
   name: string
 }
 
 /**
- * Parses a template by the rules of Go's text/template/parse/parse.go. After an error it goes on with the
- * next action, so that one run finds all of them.
+ * Parses a template by the rules of Go's text/template/parse/parse.go. After an error it continues with the next
+ * action, to find all errors.
  */
 export function parseTree(source: string, options: ParseOptions, sink: ErrorSink): Tree {
   return new Parser(source, options, sink).parse()
@@ -52,7 +52,7 @@ class Parser {
   private readonly root: Frame
   private readonly stack: Frame[]
   private readonly definitions = new Map<string, Node[]>()
-  /** One stack of variables for the template and for each definition inside of it. */
+  /** A stack of variables for the template and for each nested definition. */
   private readonly scopes: Scope[] = [new Scope()]
 
   constructor(
@@ -209,7 +209,7 @@ class Parser {
       if (reader.peekNonSpace().type !== 'end') node.pipe = this.pipe(reader, context)
       return node
     }
-    // The pipeline sees the variables of outside, the body none.
+    // The pipeline sees outer variables, the body none.
     const outside = this.scope
     const opened = this.openDefinition('block', span)
     node.name = reader.templateName(context)
@@ -261,7 +261,7 @@ function frame(kind: Frame['kind'], span: Span, list: Node[], mark: number): Fra
   return { kind, span, list, chained: false, mark, name: '' }
 }
 
-/** What stops the parsing of one action; `fatal` of the whole template. */
+/** Stops the parsing of one action; if `fatal`, of the whole template. */
 class ParseFail extends Error {
   constructor(
     readonly span: Span,
@@ -273,12 +273,12 @@ class ParseFail extends Error {
   }
 }
 
-/** Reads the tokens of one action. Meeting a lexical error throws it. */
+/** Reads the tokens of one action; throws lexical errors. */
 class TokenReader {
   at = 0
   constructor(private readonly tokens: readonly Token[]) {}
 
-  /** Where the token read last ends. */
+  /** End of the last token read. */
   get lastEnd(): number {
     return this.tokens[this.at - 1]?.end ?? 0
   }
@@ -357,7 +357,7 @@ function unexpected(token: Token, context: string, hint?: string): ParseFail {
   return new ParseFail(token, `unexpected "${shown}" in ${context}`, cure)
 }
 
-/** Where a pipeline stands, in Go's words. */
+/** Position of a pipeline, in Go's terms. */
 type PipeContext =
   | 'command'
   | 'if'
@@ -371,13 +371,13 @@ const OPERAND_START: ReadonlySet<TokenType> = new Set<TokenType>(
   '( bool char dot field identifier number nil rawString string variable'.split(' ') as TokenType[],
 )
 
-/** Reads pipelines, up to and with the end of the action or the closing parenthesis. */
+/** Reads pipelines, including the end of the action or the closing parenthesis. */
 class PipeParser {
   private depth = 0
 
   constructor(
     private readonly reader: TokenReader,
-    /** The variables known here; declarations are added. */
+    /** The visible variables; declarations are added. */
     private readonly variables: Scope,
     private readonly options: ParseOptions,
   ) {}

@@ -1,7 +1,7 @@
-/** The variables in sight, `$` first. Each declaration has a slot of its own. */
+/** The visible variables, `$` first. Each declaration has its own slot. */
 export class Scope {
   readonly names: string[] = ['$']
-  /** By name, the innermost last. */
+  /** By name, innermost last. */
   private readonly slots = new Map<string, number[]>([['$', [0]]])
   private next = 1
 
@@ -18,7 +18,7 @@ export class Scope {
     return slot
   }
 
-  /** Forgets all but the first ones. */
+  /** Removes all but the first `count`. */
   leave(count: number): void {
     while (this.names.length > count) this.slots.get(this.names.pop()!)!.pop()
   }

@@ -46,7 +46,7 @@ export interface Parsed {
 
 const NO_ENV: Environment = Object.freeze({})
 
-/** Parses a template: its nodes with their places, and what is wrong with its syntax. Never throws. */
+/** Parses a template into nodes with positions, and its syntax errors. Never throws. */
 export function parse(source: string): Parsed {
   const sink = errorSink(locator(source))
   const options = { functions: functionTable(NO_ENV, true), depth: DEFAULT_TEMPLATE_LIMITS.depth, name: '' }
@@ -54,9 +54,8 @@ export function parse(source: string): Parsed {
 }
 
 /**
- * Compiles a template for the place that its text goes to. Never throws: what is wrong is in `errors`, all
- * that can be found at once.
- * @param parsed what `parse` makes of it, for any other place than `go`
+ * Compiles a template for the place of its output. Never throws: `errors` has all errors that can be found at once.
+ * @param parsed result of `parse`, for any place except `go`
  */
 export function compile(source: string, options: CompileOptions, parsed?: () => Parsed): Compiled {
   const locate = locator(source)
@@ -114,7 +113,7 @@ function compileWith(
   }
 }
 
-/** What a rendering needs of what was compiled. */
+/** What a rendering needs from the compilation. */
 interface Executable {
   run: Run
   rules: PlaceRules
@@ -147,7 +146,7 @@ class CompiledTemplate implements Template {
     return this.#start(data, true)
   }
 
-  /** Undefined when even that fails. */
+  /** Undefined if even that fails. */
   #withoutData(): string | undefined {
     try {
       return this.render({})
@@ -182,7 +181,7 @@ class CompiledTemplate implements Template {
   }
 }
 
-/** Where the place depends on the template's own text, what it is. */
+/** The actual place, if it depends on the literal text. */
 export function placeOf(place: Place, tree: Tree): Place {
   if (place === 'auto') return isJsonFrame(tree) ? 'json' : 'text'
   if (place === 'auto-body') return isJsonFrame(tree, true) ? 'json-lines' : 'verbatim'
@@ -220,7 +219,7 @@ function rulesOf(
   }
 }
 
-/** Running out of stack is a limit like others; anything else that is not a Fault is a mistake of ours. */
+/** A stack overflow counts as a limit; any other error except Fault is a bug. */
 function asRenderError(error: unknown, state: State, source: string, locate: Locate): unknown {
   if (error instanceof RangeError)
     return renderError(new Fault('limit', 'nested too deeply, or too long', state.at), source, locate)

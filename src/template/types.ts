@@ -23,13 +23,13 @@ export type Place =
   | 'auto-body'
 
 export interface Limits {
-  /** Nested blocks, parentheses and template calls. Default 500. */
+  /** Maximum nesting of blocks, parentheses and template calls. Default 500. */
   depth: number
-  /** Actions, loop rounds and function calls of one rendering. Default 1,000,000. */
+  /** Maximum actions, iterations and function calls of one rendering. Default 1,000,000. */
   steps: number
-  /** Milliseconds of work of one rendering in turns. Default 10,000. */
+  /** Maximum milliseconds of work of one rendering in turns. Default 10,000. */
   time: number
-  /** UTF-16 units of one rendering's output, and of any text on the way. Default 32 Mi. */
+  /** Maximum UTF-16 units of the output, and of any intermediate text. Default 32 Mi. */
   output: number
 }
 
@@ -42,53 +42,50 @@ export const DEFAULT_TEMPLATE_LIMITS: Limits = {
 
 export interface CompileOptions {
   place: Place
-  /** What `env` reads; values are taken at compile time. Default: no variables. */
+  /** Environment for `env`, read at compile time. Default: no variables. */
   env?: Readonly<Record<string, string | undefined>>
-  /**
-   * The fields the root has; any other is an error when it is evaluated (Go's closed struct).
-   * Absent: the root is an open map.
-   */
+  /** The root's fields; reading any other is an error (Go's closed struct). Absent: the root is an open map. */
   roots?: Roots
-  /** The template's own name, which `{{template}}` can call. Default: none. */
+  /** The template's own name for `{{template}}`. Default: none. */
   name?: string
-  /** Whether Sprig's functions are known. Default true, but false for place `go`. */
+  /** Whether Sprig's functions are available. Default true, but false for place `go`. */
   sprig?: boolean
-  /** First segments of a reference whose values the author wrote, and which URLs take as they are. */
+  /** First path segments of values written by the author, which URLs do not escape. */
   trusted?: readonly string[]
   /**
-   * Members of `.Args` whose values may hold `/` and `\` in the path of a URL, and what becomes of it. A slash in any other
-   * value of a caller is an error there. Absent: all slashes are encoded.
+   * How `/` and `\` in members of `.Args` are handled in a URL's path. In any other caller's value a slash is then an
+   * error. Absent: all slashes are encoded.
    */
   slashes?: Readonly<Record<string, Slashes>> | undefined
-  /** Values whose text, and whatever is made of it, is printed as `***`. Default: none. */
+  /** Values printed as `***`, as is everything derived from them. Default: none. */
   secrets?: Secrets
   limits?: Partial<Limits>
 }
 
-/** `encode`: as a part of one segment; `keep`: between segments. */
+/** `encode`: part of one segment; `keep`: separates segments. */
 export type Slashes = 'encode' | 'keep'
 
 export interface Secrets {
-  /** Whether what stands at this path from the root is a secret, or may hold one; empty: the root as a whole. */
+  /** Whether the value at this path is or may contain a secret; empty path: the root as a whole. */
   isSecret(path: readonly string[]): boolean
-  /** The same of a variable that `env` reads; undefined: which one is not known. */
+  /** The same for a variable read by `env`; undefined: unknown name. */
   isSecretVariable(name: string | undefined): boolean
 }
 
 /**
- * A closed struct: each field is `true` (open below), a map, a text, a map of texts (whose unknown members are
- * empty for `index`), or closed again. A field of a named type that the data lacks is empty.
+ * A closed struct: each field is `true` (open below), a map, a text, a map of texts (unknown members are empty for
+ * `index`), or closed again. A typed field missing in the data is empty.
  */
 export interface Roots {
   readonly [field: string]: true | 'map' | 'string' | 'strings' | Roots
 }
 
-/** What is wrong with a template. Offsets are UTF-16 units into the source, `line` and `column` count from 1. */
+/** A fault of a template. Offsets are UTF-16 units into the source, `line` and `column` count from 1. */
 export interface TemplateError {
   kind: 'parse' | 'context' | 'unescaped' | 'env'
-  /** The block that begins here has no end. */
+  /** Set if a block begins here and never ends. */
   unclosed?: true
-  /** The variable that is not there, of the kind `env`. */
+  /** The missing variable, for kind `env`. */
   variable?: string
   message: string
   hint?: string
@@ -99,8 +96,8 @@ export interface TemplateError {
 }
 
 /**
- * A path from the root that the template reads, such as `['Args', 'id']`, found at compile time; empty for the
- * root as a whole. Items of a list have no path of their own, the list has.
+ * A path from the root that the template reads, such as `['Args', 'id']`, found at compile time; empty for the root as
+ * a whole. List items have the path of their list.
  */
 export interface Reference {
   path: readonly string[]
@@ -111,21 +108,21 @@ export interface Reference {
 export interface Template {
   readonly source: string
   readonly references: readonly Reference[]
-  /** The output when it depends on no data, else undefined. */
+  /** The output if it depends on no data, else undefined. */
   readonly constant: string | undefined
   /**
    * Renders with `data` as the root.
-   * @returns the text; undefined only in a `header`, when the whole value came out missing
+   * @returns the text; undefined only for a header that must not be sent
    * @throws RenderError
    */
   render(data: unknown): string | undefined
-  /** The same for what others send: a promise where it takes so long that it continues later. */
+  /** The same for untrusted data: a promise if it takes so long that it continues later. */
   renderInTurns(data: unknown): string | undefined | Promise<string | undefined>
 }
 
 export type Compiled = { template: Template; errors: [] } | { template: undefined; errors: TemplateError[] }
 
-/** A rendering that failed. The message names the expression and never a value. */
+/** A failed rendering. The message contains the expression, but never a value. */
 export class RenderError extends Error {
   override name = 'RenderError'
   constructor(
@@ -136,7 +133,7 @@ export class RenderError extends Error {
     readonly line: number,
     readonly column: number,
     readonly hint?: string,
-    /** A value is of the wrong type, whatever it holds. */
+    /** Whether a value has the wrong type, regardless of its content. */
     readonly ofType = false,
   ) {
     super(message)

@@ -6,7 +6,7 @@ import type { Span } from './node.ts'
 import type { Scope } from './scope.ts'
 import type { Reference, Roots, Secrets } from './types.ts'
 
-/** What the whole compilation shares. */
+/** State shared by the whole compilation. */
 export interface Compilation {
   go: boolean
   functions: ReadonlyMap<string, FunctionEntry>
@@ -17,20 +17,19 @@ export interface Compilation {
   sink: ErrorSink
   references: Map<string, Reference>
   /**
-   * What maps are changed with, anywhere in the template. Who holds a changed map is not followed: all maps that
-   * the template makes may hold it.
+   * Values that maps are changed with anywhere. Aliases are not tracked, so every map of the template may contain them.
    */
   changes: Marks
-  /** Something else than constants was met. */
+  /** Whether anything but constants was found. */
   dynamic: boolean
 }
 
-/** What is known while one definition is compiled. */
+/** State of compiling one definition. */
 export interface Unit extends Compilation {
   scope: Scope
-  /** What each variable may hold, by its slot, joined over all its assignments. */
+  /** What each variable may hold, by slot, joined over all assignments. */
   flows: Flow[]
-  /** A variable was found to hold more than was thought when it was used. */
+  /** Whether a variable turned out to hold more than assumed. */
   unstable: boolean
   dot: Flow
 }
@@ -41,7 +40,7 @@ export function declare(unit: Unit, name: string, flow: Flow): number {
   return slot
 }
 
-/** Notes that a variable may also hold this. */
+/** Records that a variable may also hold this. */
 export function widen(unit: Unit, slot: number, flow: Flow): void {
   const known = unit.flows[slot]
   const joined = join(known, flow)

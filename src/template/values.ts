@@ -7,16 +7,16 @@ import { Complex, type Span } from './node.ts'
 import type { Roots } from './types.ts'
 
 /**
- * How Go's values stand here: an int is a bigint, a float64 a number, a string a string (see bytes.ts), a map
- * a plain object, a slice an array, nil null, and a missing value (Go's invalid reflect.Value) undefined.
+ * Representation of Go's values: int is bigint, float64 number, string string (see bytes.ts), map a plain object, slice
+ * an array, nil null, and a missing value (Go's invalid reflect.Value) undefined.
  */
 
-/** Go's uint8, which indexing a string gives. */
+/** Go's uint8, the result of indexing a string. */
 export class Byte {
   constructor(readonly value: number) {}
 }
 
-/** The root as a closed struct, or a part of it: its fields are those of `roots`, in that order. */
+/** The root as a closed struct, or a part of it, with the fields of `roots` in order. */
 export class Struct {
   constructor(
     readonly roots: Roots,
@@ -28,7 +28,7 @@ export class Struct {
     return Object.hasOwn(this.roots, field)
   }
 
-  /** The value of a field that it has. */
+  /** The value of an existing field. */
   get(field: string): unknown {
     const value = own(this.data, field)
     const type = this.roots[field]!
@@ -44,7 +44,7 @@ export class Struct {
   }
 }
 
-/** A map whose values are strings: indexing it by an unknown key gives the empty string. */
+/** A map of strings: an unknown key yields the empty string. */
 export class StringMap {
   constructor(readonly data: Record<string, unknown>) {}
 }
@@ -59,7 +59,7 @@ export function isNumber(value: unknown): value is number | bigint | ExactNumber
   return typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber
 }
 
-/** The members of a map, also of one with string values; undefined for anything else. */
+/** The members of a map, including one of strings; undefined for other values. */
 export function asMap(value: unknown): Plain | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   if (value instanceof StringMap) return value.data
@@ -127,10 +127,10 @@ const TYPE_NAMES: Record<Kind, string> = {
   func: 'func(string) string',
 }
 
-/** Lists whose items Go knows to be of one type. */
+/** Lists with a known Go item type. */
 const typedLists = new WeakMap<object, string>()
 
-/** Notes the type that Go has for a function's list, such as `[]string`. */
+/** Sets the Go type of a function's list, such as `[]string`. */
 export function typedList<T>(type: string, items: T[]): T[] {
   typedLists.set(items, type)
   return items
@@ -145,7 +145,7 @@ export function typeName(value: unknown): string {
   return (kind === 'slice' && typedLists.get(value as object)) || TYPE_NAMES[kind]
 }
 
-/** Maps that have a member: to look for the first one takes time by the number of all, where there are many. */
+/** Maps known to have members, as finding the first one is slow in large maps. */
 const filled = new WeakSet<object>()
 
 function hasMembers(map: object): boolean {
@@ -164,7 +164,7 @@ export function removeMember(map: Plain, key: string): void {
   filled.delete(map)
 }
 
-/** Go's truth: not the zero value of its type. */
+/** Go's truth: not the type's zero value. */
 export function truth(value: unknown): boolean {
   if (typeof value === 'bigint') return value !== 0n
   if (typeof value === 'object' && value !== null) {
@@ -182,7 +182,7 @@ export function truth(value: unknown): boolean {
 
 /**
  * One field of a value, by the rules of Go's evalField.
- * @param hasArgs the field is given arguments, which only a method takes
+ * @param hasArgs whether the field gets arguments, which only methods accept
  * @throws Fault
  */
 export function field(receiver: unknown, name: string, hasArgs: boolean, go: boolean, span: Span): unknown {
@@ -211,7 +211,7 @@ export function field(receiver: unknown, name: string, hasArgs: boolean, go: boo
   return Object.hasOwn(map, name) ? map[name] : undefined
 }
 
-/** An ordinary object, as most maps are: the short way. */
+/** Whether it is an ordinary object, as most maps are. */
 function isPlain(value: unknown): value is Plain {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
@@ -224,12 +224,12 @@ function fieldHint(receiver: unknown, name: string): string | undefined {
 
 const SMALL_INTS = Array.from({ length: 1024 }, (_, value) => BigInt(value))
 
-/** An int, without making a new one each time. */
+/** An int from a table of small ones. */
 function smallInt(value: number): bigint {
   return SMALL_INTS[value] ?? BigInt(value)
 }
 
-/** What a range goes over. */
+/** The items of a range. */
 export interface Items {
   size: number
   key(at: number): unknown

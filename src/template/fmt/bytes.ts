@@ -1,6 +1,6 @@
 /**
- * Go's strings are bytes. Here they are JavaScript strings, in which a byte that is not part of valid UTF-8
- * stands as the lone surrogate U+DC00 + byte.
+ * Go strings are bytes. Here they are JavaScript strings in which a byte outside valid UTF-8 is the lone surrogate
+ * U+DC00 + byte.
  */
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -9,7 +9,7 @@ const SURROGATE = /[\ud800-\udfff]/
 const LONE = /\p{Surrogate}/u
 const LONES = /\p{Surrogate}/gu
 
-/** The UTF-8 bytes; a lone surrogate that does not stand for a byte becomes U+FFFD. */
+/** The UTF-8 bytes; a lone surrogate that represents no byte becomes U+FFFD. */
 export function toBytes(text: string): Uint8Array {
   if (!SURROGATE.test(text) || !LONE.test(text)) return encoder.encode(text)
   const bytes = Buffer.allocUnsafe(3 * text.length)
@@ -25,7 +25,7 @@ export function toBytes(text: string): Uint8Array {
       from = at + 1
     }
   }
-  // What is left of lone surrogates, Node writes as U+FFFD.
+  // Node writes remaining lone surrogates as U+FFFD.
   if (from < text.length) size += bytes.write(text.slice(from), size)
   return bytes.subarray(0, size)
 }
@@ -58,7 +58,7 @@ function decodeLoosely(bytes: Uint8Array): string {
   return Buffer.from(units.buffer, 0, 2 * size).toString('utf16le')
 }
 
-/** Bytes of the UTF-8 sequence that begins here; 0 when none does. By table 3-7 of the Unicode Standard. */
+/** Length of the UTF-8 sequence at this position; 0 if invalid. By table 3-7 of the Unicode Standard. */
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const first = bytes[at]!
   if (first < 0x80) return 1
@@ -82,13 +82,13 @@ export function byteSlice(text: string, from: number, to: number): string {
   return NON_ASCII.test(text) ? fromBytes(toBytes(text).subarray(from, to)) : text.slice(from, to)
 }
 
-/** Orders as Go does, by bytes. */
+/** Compares bytes, as Go does. */
 export function compareBytes(a: string, b: string): number {
   if (!SURROGATE.test(a) && !SURROGATE.test(b)) return a < b ? -1 : a > b ? 1 : 0
   const end = Math.min(a.length, b.length)
   let at = 0
   while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++
-  // Both may differ in the second half of a character.
+  // They may differ in the second half of a surrogate pair.
   if (at > 0 && isHighSurrogate(a.charCodeAt(at - 1))) at--
   const [left, right] = [a.codePointAt(at) ?? -1, b.codePointAt(at) ?? -1]
   if (!isSurrogate(left) && !isSurrogate(right)) return left - right
@@ -103,13 +103,13 @@ export function isSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdfff
 }
 
-/** The text as valid Unicode: bytes that form a character join, what is left becomes U+FFFD. */
+/** The text as valid Unicode: bytes that form a character are joined, others become U+FFFD. */
 export function wellFormed(text: string): string {
   if (!hasLoneSurrogate(text)) return text
   return fromBytes(toBytes(text)).replace(LONES, '\ufffd')
 }
 
-/** The keys of an object in Go's order of map keys. */
+/** The keys of an object in Go's order. */
 export function sortedKeys(object: object): string[] {
   return sortKeys(Object.keys(object))
 }
@@ -117,11 +117,11 @@ export function sortedKeys(object: object): string[] {
 /** Sorts in place. */
 export function sortKeys(keys: string[]): string[] {
   if (keys.length < 2) return keys
-  // Without surrogates the order of UTF-16 units is that of bytes, and much faster.
+  // Without surrogates, UTF-16 order equals byte order.
   return keys.some((key) => SURROGATE.test(key)) ? keys.sort(compareBytes) : keys.sort()
 }
 
-/** The text with U+FFFD for each lone surrogate, as it would go out in UTF-8. */
+/** The text with U+FFFD for each lone surrogate, as encoded in UTF-8. */
 export function withoutLone(text: string): string {
   return SURROGATE.test(text) ? text.replace(LONES, '\ufffd') : text
 }

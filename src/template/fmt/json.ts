@@ -7,22 +7,22 @@ import { sortKeys } from './bytes.ts'
 import { formatFloat } from './numbers.ts'
 import { GoTime } from './time.ts'
 
-/** Lists and maps within each other. */
+/** Maximum nesting. */
 const MAX_DEPTH = 1000
-/** A list that holds itself several times over may have more items than memory. */
+/** A list that contains itself several times could have more items than memory. */
 const MAX_ITEMS = 1_000_000
-/** One that holds the same long text many times, too. */
+/** So could one that contains a long text many times. */
 const MAX_TEXT = 2 * DEFAULT_TEMPLATE_LIMITS.output
-/** Items and members written of the value at hand. */
+/** Items and members written so far. */
 let written = 0
 
 const HTML = /[<>&\u2028\u2029]/g
 
 /**
- * Writes JSON as Go's encoding/json does: keys in order of their bytes, exact numbers as they are.
+ * Writes JSON as Go's encoding/json does: keys in byte order, exact numbers.
  * @param html also escape `<`, `>`, `&`, U+2028 and U+2029, and write -0, as json.Marshal does by default
  * @param indented each item and member on its own line
- * @throws Fault `exec` for what JSON does not have, `limit` for what is too deep or too large
+ * @throws Fault `exec` for values outside JSON, `limit` if too deep or large
  */
 export function toJson(value: unknown, html: boolean, indented = false, depth = 0): string {
   switch (typeof value) {
@@ -58,7 +58,7 @@ export function toJson(value: unknown, html: boolean, indented = false, depth = 
 
 function jsonList(list: readonly unknown[], html: boolean, indented: boolean, depth: number): string {
   count(list.length, depth)
-  // Faster where there is much of it.
+  // Native serialization is faster.
   if (!html && !indented && list.every(isPlainScalar)) return bounded(JSON.stringify(list))
   const line = indented ? `\n${'  '.repeat(depth)}` : ''
   const before = indented ? `${line}  ` : ''
@@ -69,7 +69,7 @@ function jsonList(list: readonly unknown[], html: boolean, indented: boolean, de
   return text === '' ? '[]' : `[${text}${line}]`
 }
 
-/** A key, and how it is written. */
+/** A key and its JSON text. */
 type Quoted = readonly [key: string, text: string]
 
 function jsonMap(
@@ -91,7 +91,7 @@ function jsonMap(
   return text === '' ? '{}' : `{${text}${line}}`
 }
 
-/** The last map at each depth: the items of a list mostly have the same keys. */
+/** Sorted keys of the last map at each depth, as list items usually share their keys. */
 const shapes: ({ html: boolean; keys: string[]; sorted: Quoted[] } | undefined)[] = []
 
 function sortedQuoted(map: object, html: boolean, depth: number): Quoted[] {
@@ -100,7 +100,7 @@ function sortedQuoted(map: object, html: boolean, depth: number): Quoted[] {
   const isSame = last?.html === html && last.keys.length === keys.length
   if (isSame && last.keys.every((key, at) => key === keys[at])) return last.sorted
   const sorted = quotedKeys(sortKeys(keys.slice()), html)
-  // Large ones are not kept alive.
+  // Large ones are not retained.
   if (keys.length <= 64) shapes[depth] = { html, keys, sorted }
   return sorted
 }
@@ -121,7 +121,7 @@ function bounded(text: string): string {
   return text
 }
 
-/** What JSON.stringify writes as `toJson` does. */
+/** Values for which JSON.stringify equals `toJson`. */
 function isPlainScalar(value: unknown): boolean {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
 }

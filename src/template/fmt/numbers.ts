@@ -29,7 +29,7 @@ function signOf(negative: boolean, flags: Flags): string {
   return flags.space ? ' ' : ''
 }
 
-/** Zeros go between the sign and the digits; Inf, which has a sign always, and NaN take none. */
+/** Inserts zeros between sign and digits; Inf, which always has a sign, and NaN get none. */
 export function padNumber(text: string, flags: Flags): string {
   const digits = text.replace(/^[+-]/, '')
   const sign = text === '+Inf' ? '+' : signOf(text[0] === '-', flags)
@@ -39,7 +39,7 @@ export function padNumber(text: string, flags: Flags): string {
   return pad(sign + digits, { ...flags, zero: false })
 }
 
-/** Pads to the width, counted in code points. */
+/** Pads to the width in code points. */
 export function pad(text: string, flags: Flags): string {
   const { width } = flags
   if (width === undefined || text.length >= width * 2) return text
@@ -51,7 +51,7 @@ export function pad(text: string, flags: Flags): string {
 
 const BASES: Partial<Record<string, number>> = { v: 10, d: 10, b: 2, o: 8, O: 8, x: 16, X: 16 }
 
-/** Undefined for a verb that does not fit. */
+/** Undefined for an unsuitable verb. */
 export function formatInteger(value: bigint, verb: string, flags: Flags): string | undefined {
   const base = BASES[verb]
   if (base !== undefined) return integer(value, base, verb, flags)
@@ -95,7 +95,7 @@ function integer(value: bigint, base: number, verb: string, flags: Flags): strin
   return pad(sign + digits, { ...flags, zero: false })
 }
 
-/** Undefined for a verb that does not fit. */
+/** Undefined for an unsuitable verb. */
 export function formatDouble(value: number, verb: string, flags: Flags): string | undefined {
   const { precision } = flags
   let text: string
@@ -108,7 +108,7 @@ export function formatDouble(value: number, verb: string, flags: Flags): string 
   return padNumber(text, flags)
 }
 
-/** The flag `#`: a decimal point always, and for `g`, `v` and `x` zeros up to the precision. */
+/** The flag `#`: always a decimal point, and for `g`, `v` and `x` zeros up to the precision. */
 function sharpened(text: string, verb: string, precision: number | undefined): string {
   const tailAt = text.search('xX'.includes(verb) ? /p/ : /[ep]/)
   const number = tailAt < 0 ? text : text.slice(0, tailAt)
@@ -128,7 +128,7 @@ function binaryFloat(value: number, verb: string, precision: number | undefined)
   const sign = isNegative(value) ? '-' : ''
   const magnitude = Math.abs(value)
   let exponent = magnitude === 0 ? 0 : Math.floor(Math.log2(magnitude))
-  // The logarithm is rounded. All that follows is exact: only powers of two are multiplied and divided.
+  // The logarithm is rounded; everything after is exact, as only powers of two are involved.
   if (magnitude >= 2 * 2 ** exponent) exponent++
   else if (magnitude < 2 ** exponent && magnitude > 0) exponent--
   if (verb === 'b') {
@@ -164,7 +164,7 @@ export function formatComplex(value: Complex, verb: string, flags: Flags): strin
 /**
  * Formats a double as Go's strconv.FormatFloat does.
  * @param verb `e`, `f` or `g`
- * @param precision digits after the point (`e`, `f`) or significant digits (`g`); if absent, as few as tell the value
+ * @param precision digits after the point (`e`, `f`) or significant digits (`g`); absent: as few as identify the value
  */
 export function formatFloat(value: number, verb: string, precision?: number): string {
   if (Number.isNaN(value)) return 'NaN'
@@ -182,7 +182,7 @@ function formatMagnitude(value: number, verb: string, precision: number | undefi
     const number = shortest(value)
     return number.exponent < -4 || number.exponent >= 6 ? withExponent(number, 0) : withPoint(number, 0)
   }
-  // Faster, and the same unless the value lies between two, which rounds to even in Go.
+  // Equal unless the value is a tie, which Go rounds to even.
   if (verb === 'f' && value < 1e21 && precision <= 100 && !Number.isInteger(value * 2 ** 30))
     return value.toFixed(precision)
   const all = exact(value)
@@ -191,12 +191,12 @@ function formatMagnitude(value: number, verb: string, precision: number | undefi
   const wanted = Math.max(1, precision)
   const number = rounded(all, wanted)
   const count = number.digits.length
-  // Go compares with the number of digits it has, when those are fewer and the value is an integer.
+  // Go uses the number of available digits if smaller and the value is an integer.
   const limit = wanted > count && count > number.exponent ? count : wanted
   return number.exponent < -4 || number.exponent >= limit ? withExponent(number, 0) : withPoint(number, 0)
 }
 
-/** d.ddd… × 10^exponent, without zeros at the end. */
+/** d.ddd… × 10^exponent, without trailing zeros. */
 interface Decimal {
   digits: string
   exponent: number
@@ -223,7 +223,7 @@ function exact(value: number): Decimal {
   return { digits: withoutZeros(digits), exponent: digits.length - 1 - shift }
 }
 
-/** Rounds half to even to so many digits. */
+/** Rounds half to even. */
 function rounded({ digits, exponent }: Decimal, count: number): Decimal {
   const kept = digits.slice(0, Math.max(0, count))
   const rest = count < 0 ? '' : digits.slice(count)

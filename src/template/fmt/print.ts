@@ -23,10 +23,7 @@ export function printGo(value: unknown): string {
   return typeof value === 'string' ? value : formatValue(value, 'v', new Flags(), 0)
 }
 
-/**
- * Prints in the gateway's dialect: numbers as JSON writes them, composite values as JSON, nothing for nil and
- * missing.
- */
+/** Prints in the gateway's dialect: numbers as in JSON, composite values as JSON, nothing for nil and missing. */
 export function printDialect(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -46,12 +43,12 @@ export function printDialect(value: unknown): string {
   }
 }
 
-/** Widths and precisions beyond this are `%!(BADWIDTH)` and `%!(BADPREC)` in Go. */
+/** Larger widths and precisions are `%!(BADWIDTH)` and `%!(BADPREC)` in Go. */
 const MAX_WIDTH = 1e6
 
 type Options = Pick<Host, 'go' | 'max' | 'charge'>
 
-/** Formats as Go's fmt.Sprintf does, faults of the format included as Go shows them. */
+/** Formats as Go's fmt.Sprintf does, including its error texts. */
 export function sprintf(format: string, args: readonly unknown[], options: Options): string {
   options.charge(format.length >> 3)
   return new Printer(format, args, options).print()
@@ -68,11 +65,11 @@ const FLAGS: Record<string, 'sharp' | 'zero' | 'plus' | 'minus' | 'space'> = {
 class Printer {
   private out = ''
   private at = 0
-  /** The argument that comes next. */
+  /** Index of the next argument. */
   private argument = 0
-  /** The indexes of this verb are sound. */
+  /** Whether the indexes of this verb are valid. */
   private good = true
-  /** Some verb has an index: arguments that are left over are none too many. */
+  /** Whether any verb has an index; unused arguments are then no error. */
   private reordered = false
 
   constructor(
@@ -95,7 +92,7 @@ class Printer {
     return this.out
   }
 
-  /** Reads what the sticky expression matches here. */
+  /** Reads the sticky expression's match here. */
   private read(form: RegExp): string {
     form.lastIndex = this.at
     const text = form.exec(this.format)?.[0] ?? ''
@@ -119,7 +116,7 @@ class Printer {
       flags.width = this.digits()
       if (indexed && flags.width !== undefined) this.good = false
     }
-    // A point at the very end is the verb.
+    // A point at the end is the verb itself.
     if (this.read(/\.(?=.)/sy)) {
       if (indexed) this.good = false
       indexed = this.index()
@@ -165,7 +162,7 @@ class Printer {
     return `%!(EXTRA ${extra.join(', ')})`
   }
 
-  /** Reads `[n]`; says whether there is one. */
+  /** Reads `[n]`; whether there is one. */
   private index(): boolean {
     const text = this.read(/\[(?:[^\]]{0,100}\])?/y)
     if (text === '') return false
@@ -184,7 +181,7 @@ class Printer {
     return undefined
   }
 
-  /** `*`: the argument that is a width or a precision. */
+  /** `*`: an argument as width or precision. */
   private star(): number | undefined {
     if (this.argument >= this.args.length) return undefined
     const value = this.args[this.argument++]
@@ -194,7 +191,7 @@ class Printer {
   }
 }
 
-/** One argument by one verb. */
+/** Formats one argument by one verb. */
 function formatArgument(value: unknown, verb: string, flags: Flags, go: boolean): string {
   if (!go) {
     const text = formatDialect(value, verb, flags)
@@ -211,7 +208,7 @@ function formatArgument(value: unknown, verb: string, flags: Flags, go: boolean)
   return formatValue(value, verb, flags, 0)
 }
 
-/** Where the dialect differs from Go: JSON numbers are what the verb wants, composites are JSON. */
+/** Differences of the dialect from Go: JSON numbers suit any number verb, composites are JSON. */
 function formatDialect(value: unknown, verb: string, flags: Flags): string | undefined {
   if (verb === 'T') return undefined
   if (value === null || value === undefined) return pad('', flags)
@@ -229,7 +226,7 @@ function formatDialect(value: unknown, verb: string, flags: Flags): string | und
   return undefined
 }
 
-/** A value without parts; undefined for a verb that does not fit. */
+/** Formats a scalar; undefined for an unsuitable verb. */
 function formatScalar(value: unknown, verb: string, flags: Flags): string | undefined {
   switch (kindOf(value)) {
     case 'bool':
@@ -251,7 +248,7 @@ function formatScalar(value: unknown, verb: string, flags: Flags): string | unde
   }
 }
 
-/** Items of the value that is printed now. */
+/** Items of the value being printed. */
 let visited = 0
 const MAX_ITEMS = 2_000_000
 
@@ -286,7 +283,7 @@ function formatValue(value: unknown, verb: string, flags: Flags, depth: number):
     case 'invalid':
       return '<nil>'
     default:
-      // A verb that does not fit is shown with the value, in the same flags.
+      // An unsuitable verb is shown with the value in the same flags.
       return (
         formatScalar(value, verb, flags) ??
         `%!${verb}(${typeName(value)}=${formatScalar(value, 'v', flags) ?? ''})`

@@ -1,7 +1,7 @@
 import { Complex } from '../node.ts'
 import { fromBytes, isSurrogate } from './bytes.ts'
 
-/** Quoting as Go's strconv does. */
+/** Quoting as in Go's strconv. */
 
 const ESCAPES: Record<string, string> = {
   '\x07': '\\a',
@@ -16,14 +16,14 @@ const ESCAPES: Record<string, string> = {
 /** Go's IsPrint: letters, marks, numbers, punctuation, symbols and the ASCII space. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u
 
-/** What may have to be escaped. */
+/** Characters that may need escaping. */
 const ODD = /[^ !#-[\]-~]/gu
 
 export function isPrintable(char: string): boolean {
   return PRINTABLE.test(char)
 }
 
-/** A double-quoted Go string; a lone surrogate stands for the byte it holds (see bytes.ts). */
+/** A double-quoted Go string; lone surrogates represent bytes (see bytes.ts). */
 export function quote(text: string, ascii: boolean): string {
   return `"${text.replace(ODD, (char) => (char === '"' ? '\\"' : escaped(char, ascii)))}"`
 }
@@ -50,7 +50,7 @@ function hex(code: number, width: number): string {
   return code.toString(16).padStart(width, '0')
 }
 
-/** One line without control characters other than tab and without a backquote. */
+/** Whether a backquoted literal is possible: one line without backquote and control characters other than tab. */
 export function canBackquote(text: string): boolean {
   return !/[\x00-\x08\x0a-\x1f`\x7f\ufeff]|\p{Surrogate}/u.test(text)
 }
@@ -67,12 +67,12 @@ const SIMPLE: Record<string, number> = {
   '"': 34,
   "'": 39,
 }
-/** A character of a literal or its escape: a simple one, octal or hexadecimal digits of a byte, or of a code point. */
+/** A character of a literal, or its escape: simple, octal or hexadecimal byte, or code point. */
 const UNIT = /\\(?:([abfnrtv\\"'])|([0-7]{3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))|[^\\]/guy
 
 /**
- * Reads a Go string literal, quotes included.
- * @returns undefined for wrong syntax
+ * Reads a Go string literal including quotes.
+ * @returns undefined for invalid syntax
  */
 export function unquote(literal: string): string | undefined {
   const body = literal.slice(1, -1)
@@ -85,8 +85,8 @@ export function unquote(literal: string): string | undefined {
 }
 
 /**
- * Reads a Go rune literal, quotes included.
- * @returns the code point, or undefined for wrong syntax
+ * Reads a Go rune literal including quotes.
+ * @returns the code point, or undefined for invalid syntax
  */
 export function unquoteChar(literal: string): number | undefined {
   const [unit, ...more] = readUnits(literal.slice(1, -1), "'") ?? []
@@ -114,16 +114,16 @@ function readUnits(body: string, quote: string): { code: number; byte: boolean }
 const MAX_INT = 2n ** 63n - 1n
 const MIN_INT = -(2n ** 63n)
 const MAX_UINT = 2n ** 64n - 1n
-/** Underscores only between digits or after the base prefix. */
+/** Underscores are allowed only between digits or after the base prefix. */
 const INTEGER = /^[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[oO]?(?:_?[0-7])+|0[bB](?:_?[01])+|[1-9](?:_?[0-9])*|0)$/
 const DECIMAL = /^[+-]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?$/
 const HEX_FLOAT = /^([+-]?)0[xX]([0-9a-fA-F_]*)(?:\.([0-9a-fA-F_]*))?[pP]([+-]?\d[\d_]*)$/
-/** Longer texts are not numbers: reading the digits of one takes long. */
+/** Longer texts are not numbers, as parsing them would be slow. */
 const MAX_LENGTH = 400
 
 export type ParsedNumber = { value: bigint | number | Complex } | { error: string }
 
-/** Reads a number as Go's text/template does: an int (bigint), a float64 (number) or a complex128. */
+/** Reads a number as Go's text/template does: an int (bigint), float64 (number) or complex128. */
 export function parseNumber(text: string): ParsedNumber {
   if (text.endsWith('i')) return parseComplex(text)
   const integer = parseInteger(text)
@@ -137,7 +137,7 @@ export function parseNumber(text: string): ParsedNumber {
   return { value: float }
 }
 
-/** True for constants that Go's parser takes and its executor refuses. */
+/** Whether Go's parser accepts the constant but its executor refuses it. */
 export function overflowsInt(value: bigint): boolean {
   return value > MAX_INT
 }
@@ -151,7 +151,7 @@ export function parseInteger(text: string): bigint | undefined {
   return negative ? -value : value
 }
 
-/** @returns undefined for wrong syntax or a value out of range */
+/** @returns undefined for invalid syntax or overflow */
 export function parseFloatText(text: string): number | undefined {
   if (text.length > MAX_LENGTH || /__|_$|_[.eEpP]|[.eEpP+-]_/.test(text)) return undefined
   const hex = HEX_FLOAT.exec(text)
@@ -175,7 +175,7 @@ function parseComplex(text: string): ParsedNumber {
   if (text.length > MAX_LENGTH) return { error }
   let split = 0
   for (const { index } of text.slice(0, -1).matchAll(/(?<=[^eEpP])[+-]/g)) split = index
-  // One that is imaginary alone, Go reads as a float only: 017i is 17i, and 0x1i is no number.
+  // Go reads a purely imaginary number as a float only: 017i is 17i, and 0x1i is invalid.
   const [re, im] =
     split === 0
       ? [0, parseFloatText(text.slice(0, -1))]

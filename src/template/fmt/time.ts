@@ -1,4 +1,4 @@
-/** A moment in a zone, Go's time.Time. */
+/** A moment in a zone: Go's time.Time. */
 export class GoTime {
   constructor(
     /** Milliseconds since 1970 UTC. */
@@ -10,7 +10,7 @@ export class GoTime {
   toString(): string {
     return formatTime(this, '2006-01-02 15:04:05.999999999 -0700 MST')
   }
-  /** RFC 3339, as Go's time.Time is written in JSON. */
+  /** RFC 3339, as in Go's JSON. */
   toJSON(): string {
     return formatTime(this, '2006-01-02T15:04:05.999999999Z07:00')
   }
@@ -19,7 +19,7 @@ export class GoTime {
 /** Go's zero time. */
 export const ZERO_TIME = new GoTime(Date.UTC(2001, 0, 1) - 63_113_904_000_000, 'UTC')
 
-/** What zones are called, by the names that templates use; to ask takes long. `TZ` may change in a process. */
+/** Zone names by the names used in templates, as lookups are slow. `TZ` may change in a process. */
 const zones = new Map<string, string>()
 const MAX_ZONES = 1000
 
@@ -42,7 +42,7 @@ export function localZone(): string {
   return zoneOf(`TZ=${process.env.TZ}`, undefined)
 }
 
-/** The zone when it is known, else UTC. */
+/** The zone if known, else UTC. */
 export function knownZone(name: string): string {
   if (name === '' || name === 'UTC' || name.length > 100) return 'UTC'
   return name === 'Local' ? localZone() : zoneOf(name, name)
@@ -65,7 +65,7 @@ function zoneOffset(ms: number, zone: string): number {
   return zone === 'UTC' ? 0 : minutesOf(zonePart(ms, zone, 'longOffset'))
 }
 
-/** Minutes of an offset such as `+05:30`; 0 for a text that holds none. */
+/** Minutes of an offset such as `+05:30`; 0 without one. */
 function minutesOf(text: string): number {
   const [, sign, hours, minutes = 0] = /([+-])(\d{2}):?(\d{2})?/.exec(text) ?? []
   return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
@@ -75,7 +75,7 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 )
 const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
-/** The pieces of Go's reference time, Mon Jan 2 15:04:05 MST 2006. */
+/** Elements of Go's reference time, Mon Jan 2 15:04:05 MST 2006. */
 const PIECES =
   /January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|2006|Z07:00|Z0700|Z07|-07:00|-0700|-07|002|01|02|03|04|05|06|15|PM|pm|_2(?!006)|1|2|3|4|5|[.,](?:0+|9+)(?!\d)/g
 
@@ -87,7 +87,9 @@ const isMorning = (at: Date) => at.getUTCHours() < 12
 const dayOfYear = (at: Date) => Math.floor((at.getTime() - Date.UTC(at.getUTCFullYear())) / 86_400_000) + 1
 const ZONE = '(?<zone>Z|[+-]\\d{2}:?(?:\\d{2})?)'
 
-/** By piece: how it is written, of a date whose UTC fields are those of the zone, and the expression that reads it. */
+/**
+ * For each element: a writer, given a date whose UTC fields are those of the zone, and the expression that reads it.
+ */
 const FIELDS: Partial<Record<string, [write: (at: Date, zoneName: string) => string, read: string]>> = {
   January: [(at) => MONTHS[at.getUTCMonth()]!, `(?<month>${MONTHS.join('|')})`],
   Jan: [(at) => short(MONTHS[at.getUTCMonth()]!), `(?<month>${MONTHS.map(short).join('|')})`],
@@ -113,7 +115,7 @@ const FIELDS: Partial<Record<string, [write: (at: Date, zoneName: string) => str
   MST: [(_, zoneName) => zoneName, '(?:[A-Z]{3,4}|UTC)'],
 }
 
-/** Formats by a layout of Go. */
+/** Formats by a Go layout. */
 export function formatTime(time: GoTime, layout: string): string {
   const offset = zoneOffset(time.ms, time.zone)
   const at = new Date(time.ms + offset * 60_000)
@@ -146,14 +148,14 @@ function offsetText(offset: number, piece: string): string {
 }
 
 const MAX_PIECES = 16
-/** It becomes a regular expression, and to make a long one takes long. */
+/** Maximum characters of a layout, which becomes a regular expression. */
 const MAX_LAYOUT = 1000
 
-/** Parses by a layout of Go; without a zone in the text it is in `zone`. Undefined when the text does not fit. */
+/** Parses by a Go layout; without a zone in the text, it is in `zone`. Undefined if it does not match. */
 export function parseTime(text: string, layout: string, zone: string): GoTime | undefined {
   if (layout.length > MAX_LAYOUT) return undefined
   const pieces = [...layout.matchAll(PIECES)]
-  // Many pieces of open length could be tried in too many ways.
+  // Many elements of variable length could match in too many ways.
   if (pieces.length > MAX_PIECES) return undefined
   const used = new Set<string>()
   let last = 0
@@ -162,7 +164,7 @@ export function parseTime(text: string, layout: string, zone: string): GoTime | 
     pattern += quoted(layout.slice(last, match.index))
     last = match.index + match[0].length
     const reader = FIELDS[match[0]]?.[1] ?? (/^[.,]/.test(match[0]) ? '(?:[.,]\\d{1,9})?' : ZONE)
-    // A piece that comes twice is read once.
+    // A repeated element is read once.
     pattern += reader.replace(/\?<(\w+)>/, (group, name: string) => {
       if (used.has(name)) return '?:'
       used.add(name)
@@ -217,7 +219,7 @@ const UNITS: Record<string, number> = {
   h: 3_600_000,
 }
 
-/** Milliseconds of a duration such as `-1h30m`; undefined when it is none. */
+/** Milliseconds of a duration such as `-1h30m`; undefined if invalid. */
 export function parseDuration(text: string): number | undefined {
   if (!/^[+-]?(?:0|(?:(?:\d{1,15}\.?\d{0,15}|\.\d{1,15})(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text))
     return undefined
@@ -227,7 +229,7 @@ export function parseDuration(text: string): number | undefined {
   return text[0] === '-' ? -total : total
 }
 
-/** As Go prints a duration of whole seconds. */
+/** A duration in whole seconds, as Go prints it. */
 export function formatSeconds(seconds: number): string {
   const total = Math.abs(seconds)
   const hours = Math.floor(total / 3600)

@@ -7,7 +7,7 @@ import { Complex } from '../node.ts'
 import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
 import { checkLength, define, type FunctionEntry, type Host, paid } from './define.ts'
 
-/** The functions of Go's text/template. `and` and `or` are evaluated by the compiler: they stop early. */
+/** The functions of Go's text/template. `and` and `or` are compiled, as they evaluate lazily. */
 export const builtins: readonly FunctionEntry[] = [
   define('and a:value more:value...', 'The first empty argument, else the last one', ([a]) => a),
   define('or a:value more:value...', 'The first argument that is not empty, else the last one', ([a]) => a),
@@ -94,7 +94,7 @@ function length(value: unknown, host: Host): bigint {
 
 const GUARD = 'guard it with {{if …}}, or give a default'
 
-/** Reads one item or member by key, as Go's `index` does. */
+/** Reads an item or member, as Go's `index` does. */
 export function item(value: unknown, key: unknown, go: boolean): unknown {
   if (value === null || value === undefined) throw execFault('index of nil pointer', undefined, GUARD)
   if (Array.isArray(value) || typeof value === 'string') {
@@ -140,7 +140,7 @@ function slice([value, ...keys]: unknown[], host: Host): unknown {
   return text ? byteSlice(value, from, to) : value.slice(from, to)
 }
 
-/** Text of one value as `print` shows it. */
+/** The text of a value for `print`. */
 function show(value: unknown, host: Host): string {
   if (host.go) return printGo(value)
   if (value === null || value === undefined) host.missing()
@@ -206,7 +206,7 @@ function call([fn, ...args]: unknown[]): unknown {
   return (fn as (name: string) => unknown)(args[0])
 }
 
-/** The kind as comparisons see it; `other` cannot be compared. */
+/** The kind for comparisons; `other` is not comparable. */
 function basicKind(value: unknown): string {
   const kind = kindOf(value)
   if (kind === 'uint') return 'int'

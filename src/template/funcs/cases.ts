@@ -1,4 +1,4 @@
-/** Changes of case, as Go's strings, goutils and xstrings make them: a letter always becomes one letter. */
+/** Case conversion as in Go's strings, goutils and xstrings: one letter always becomes one letter. */
 import type { Host } from './define.ts'
 
 export function upperCase(text: string, host: Host): string {
@@ -24,13 +24,13 @@ function upper(char: string): string {
   return capital.length > char.length ? char : capital
 }
 
-/** Only İ has a longer small form; the first letter of it is the whole in Go. */
+/** Only İ has a longer small form, of which Go keeps the first letter. */
 function lower(char: string): string {
   const small = char.toLowerCase()
   return small.length > char.length ? small[0]! : small
 }
 
-/** Go's strings.Title: letters behind white space or an ASCII sign. */
+/** Go's strings.Title: letters after white space or an ASCII sign. */
 export function titleCase(text: string): string {
   return text.replace(
     /(^|\s|[\x00-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f])(\p{L})/gu,
@@ -47,13 +47,13 @@ export function swapCase(text: string): string {
 }
 
 /**
- * The pieces that xstrings cuts a text into: connectors, punctuation, a word with its capital or a run of
- * capitals, small letters, digits, and other signs, to which ideographs belong.
+ * The pieces of xstrings: connectors, punctuation, capitalized words or runs of capitals, small letters, digits, and
+ * other signs, including ideographs.
  */
 const PIECES =
   /[\s_-]+|\p{P}+|\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}\p{Ll}+|\p{Lu}+|(?:(?!\p{Lu}|[\u3400-\u9fff])\p{L})+|\p{N}+|(?:[\u3400-\u9fff]|[^\s\p{L}\p{N}\p{P}])+/gu
 
-/** By the first sign; named groups in the search take ten times as long. */
+/** By the first character, as named groups in the search are slow. */
 const TYPES = [
   ['connector', /^[\s_-]/],
   ['punctuation', /^\p{P}/u],
@@ -69,7 +69,7 @@ function typeOf(piece: string): Type {
   return 'other'
 }
 
-/** Words in small letters with the joiner between; digits go with the letters behind them, else with the word before. */
+/** Small-letter words with the joiner between; digits join the following letters, else the previous word. */
 export function snakeCase(text: string, joiner: string): string {
   const all = text.match(PIECES) ?? []
   const types = all.map(typeOf)
@@ -96,7 +96,7 @@ export function snakeCase(text: string, joiner: string): string {
   return out
 }
 
-/** Words with a capital; of several connectors between them all but one stay, as do those at both ends. */
+/** Capitalized words; of several connectors between them all but one stay, as do those at both ends. */
 export function camelCase(text: string): string {
   const all = text.match(/[\s_-]+|[^\s_-]+/g) ?? []
   return all
@@ -107,7 +107,7 @@ export function camelCase(text: string): string {
     .join('')
 }
 
-/** Capitals that follow the first one at once become small: HTTP is Http. */
+/** Capitals after the first become small: HTTP is Http. */
 function capitalized(word: string): string {
   const capitals = /^\p{Lu}+/u.exec(word)?.[0]
   if (capitals === undefined) return word.replace(/^./su, upper)

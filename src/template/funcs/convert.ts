@@ -5,7 +5,7 @@ import { parseFloatText, parseInteger } from '../fmt/strconv.ts'
 import { asMap, isNumber, kindOf, type Plain } from '../values.ts'
 import { type Host, paid } from './define.ts'
 
-/** How Sprig turns any value into text, numbers, lists and maps. */
+/** Sprig's conversions to text, numbers, lists and maps. */
 
 export function toText(value: unknown, host: Host): string {
   if (typeof value === 'string') return value
@@ -16,10 +16,10 @@ export function int64(value: bigint): bigint {
   return BigInt.asIntN(64, value)
 }
 
-/** No int64 is longer, and reading longer ones takes long. */
+/** Longer texts exceed int64, and parsing them would be slow. */
 const MAX_DIGITS = 100
 
-/** Zero for what is not a number, as Sprig has it. */
+/** 0 for a value that is not a number, as in Sprig. */
 export function toInt(value: unknown): bigint {
   if (typeof value === 'bigint') return value
   if (typeof value === 'boolean') return value ? 1n : 0n
@@ -38,14 +38,14 @@ export function toFloat(value: unknown): number {
   return isNumber(value) ? Number(value) : 0
 }
 
-/** A list's items; nil is an empty list in the dialect. @throws Fault for anything else */
+/** A list's items; nil is an empty list in the dialect. @throws Fault for other values */
 export function toList(value: unknown, host: Host, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value
   if (!host.go && (value === null || value === undefined)) return []
   throw execFault(`cannot find ${what} on type ${kindOf(value)}`)
 }
 
-/** The texts of a list; nil items are left out, a single value is a list of one. */
+/** The texts of a list without nil items; a single value is a list of one. */
 export function toTexts(value: unknown, host: Host): string[] {
   if (value === null || value === undefined) return []
   if (!Array.isArray(value)) return [toText(value, host)]
@@ -53,17 +53,17 @@ export function toTexts(value: unknown, host: Host): string[] {
   return value.filter((item) => item !== null && item !== undefined).map((item) => toText(item, host))
 }
 
-/** Maps that a template made itself, and may change. */
+/** Maps created by a template, which it may change. */
 const owned = new WeakSet<object>()
 
-/** An empty map without a prototype, so that any key is just a key. */
+/** An empty map without a prototype, so that any key is ordinary. */
 export function newMap(): Plain {
   const map = Object.create(null) as Plain
   owned.add(map)
   return map
 }
 
-/** A map that may be changed: the map itself when a template made it, else a copy. Input is never changed. */
+/** A mutable map: itself if created by a template, else a copy. Input is never changed. */
 export function writable(map: Plain, host: Host): Plain {
   return owned.has(map) ? map : copyMap(map, host)
 }
@@ -74,7 +74,7 @@ export function copyMap(map: Plain, host: Host): Plain {
   return copy
 }
 
-/** The keys in Go's order; their number is charged. */
+/** The keys in Go's order, charged by number. */
 export function keysOf(map: object, host: Host): string[] {
   const keys = Object.keys(map)
   host.charge(keys.length)

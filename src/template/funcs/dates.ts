@@ -77,7 +77,7 @@ function format(layout: string, time: unknown, zone: string, host: Host): string
 /** Longer texts are not times. */
 const MAX_TIME = 100
 
-/** A time, or seconds since 1970; Sprig takes anything else as now, the dialect also reads RFC 3339. */
+/** A time, or seconds since 1970; Sprig uses now for other values, the dialect also reads RFC 3339. */
 function momentOf(time: unknown, host: Host): GoTime {
   if (time instanceof GoTime) return time
   const seconds =

@@ -1,32 +1,32 @@
 import { Fault } from '../errors.ts'
 import type { Plain } from '../values.ts'
 
-/** What a parameter takes; `value` keeps nil and missing apart, `any` makes both nil. */
+/** Parameter types; `value` distinguishes nil and missing, `any` makes both nil. */
 export type ParamType = 'any' | 'value' | 'string' | 'int' | 'float' | 'bool' | 'map' | 'list'
 
-/** What a function may know of the rendering that calls it. */
+/** The rendering as seen by a function. */
 export interface Host {
-  /** Values print as in Go; else in the gateway's dialect. */
+  /** Whether values print as in Go instead of the dialect. */
   readonly go: boolean
-  /** Longest text in UTF-16 units, and largest list, that a function may make. */
+  /** Maximum UTF-16 units of a text, and items of a list, that a function may create. */
   readonly max: number
-  /** Counts work done, in steps. @throws Fault `limit` */
+  /** Charges steps. @throws Fault `limit` */
   charge(steps: number): void
-  /** A missing value was about to be printed: an error in a URL, drops a header, nothing elsewhere. */
+  /** A missing value would be printed: an error in a URL, drops a header, nothing elsewhere. */
   missing(): void
 }
 
 /** A function of the template language. */
 export interface FunctionEntry {
   name: string
-  /** Shown in the documentation, such as `trunc length text`. */
+  /** Signature in the documentation, such as `trunc length text`. */
   usage: string
   /** One line. */
   doc: string
   params: readonly ParamType[]
-  /** Any number of these follow. */
+  /** Type of any further arguments. */
   rest?: ParamType
-  /** What the result is already, and need not be escaped for. */
+  /** Form of the result, which then needs no escaping. */
   form?: 'json' | 'url' | 'html' | 'raw'
   /** @throws Fault */
   call(args: unknown[], host: Host): unknown
@@ -56,7 +56,7 @@ type Param<Text extends string> = Text extends `${string}:${infer Type}...`
       ? string[]
       : [string]
 
-/** The arguments of these parameters. */
+/** Argument types of these parameters. */
 type Arguments<Params extends string> = Params extends `${infer First} ${infer Rest}`
   ? [...Param<First>, ...Arguments<Rest>]
   : Params extends ''
@@ -67,8 +67,8 @@ type Arguments<Params extends string> = Params extends `${infer First} ${infer R
 type ParamsOf<Signature extends string> = Signature extends `${string} ${infer Params}` ? Params : ''
 
 /**
- * Makes the entries of one function and of its aliases.
- * @param signature `name param:type …`, where no type stands for `string`; a last `param:type...` may repeat; aliases
+ * Creates the entries of a function and its aliases.
+ * @param signature `name param:type …`, with `string` as default type; a last `param:type...` may repeat; aliases
  * follow the name: `name|alias`
  * @param doc one line
  */
@@ -99,7 +99,9 @@ export function define<Signature extends string>(
   }))
 }
 
-/** Sprig's function and its twin `must…`, which fails where the first panics: both fail the template here. */
+/**
+ * Sprig's function and its `must…` twin, which returns an error where the first panics: both fail the template here.
+ */
 export function twins<Params extends string>(
   name: string,
   params: Params,
@@ -110,41 +112,41 @@ export function twins<Params extends string>(
   return define(`${name}|${must} ${params}`, doc, call as never)
 }
 
-/** @throws Fault `limit` for a string or list that would be longer than what a function may make */
+/** @throws Fault `limit` if a string or list would be too long */
 export function checkLength(length: number, host: Host, what: 'string' | 'list' = 'string'): void {
   if (length > host.max) throw new Fault('limit', `a ${what} is longer than ${host.max}`)
 }
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
-/** Functions whose result may be a map that the template can change later; every such map comes from one. */
+/** Functions whose result may be a map that the template can change; all such maps come from these. */
 export const MAP_MAKERS = named(
   'dict set unset pick omit merge mustMerge mergeOverwrite mustMergeOverwrite deepCopy mustDeepCopy split splitn ' +
     'urlParse semver',
 )
 
-/** Functions that change their first argument, where the template made it, with the others. */
+/** Functions that change their first argument, if the template created it. */
 export const MAP_CHANGERS = named('set unset merge mustMerge mergeOverwrite mustMergeOverwrite')
 
-/** Functions whose result differs from call to call. */
+/** Functions whose result differs between calls. */
 export const IMPURE = named(
   'now date dateInZone date_in_zone htmlDate htmlDateInZone ago durationRound uuidv4 unixEpoch randAlphaNum randAlpha ' +
     'randNumeric randInt',
 )
 
 /**
- * What a step pays for, so that the limit on steps bounds the time: about a microsecond. Functions are charged
- * before they run, for the texts and lists that they are given, and afterwards for what they made.
+ * Cost in steps of about a microsecond, so that the step limit bounds time. Functions are charged before they run for
+ * their texts and lists, and afterwards for their results.
  */
 
 function byName(rows: [value: number, names: string][]): ReadonlyMap<string, number> {
   return new Map(rows.flatMap(([value, names]) => names.split(' ').map((name) => [name, value])))
 }
 
-/** UTF-16 units of a text that a step pays for, where a function looks at no single character. */
+/** UTF-16 units of text for one step, if a function does not examine characters. */
 const QUICK = 256
 
-/** The same for functions that do, by how much time they take for each. */
+/** The same for functions that do, by their speed. */
 const UNITS = byName([
   [
     64,
@@ -165,7 +167,7 @@ const UNITS = byName([
   ],
 ])
 
-/** Steps of one call, where it takes long for the shortest text. */
+/** Steps of one call of a function that is slow even for short texts. */
 const STEPS = byName([
   [
     10,
@@ -181,17 +183,17 @@ const STEPS = byName([
   ],
 ])
 
-/** Steps of one call of this function, beside those for its texts and lists. */
+/** Steps of one call of this function, apart from those for texts and lists. */
 export function stepsPerCall(name: string): number {
   return STEPS.get(name) ?? 1
 }
 
-/** UTF-16 units of its texts that a step pays for in this function. */
+/** UTF-16 units of text for one step in this function. */
 export function unitsPerStep(name: string): number {
   return UNITS.get(name) ?? QUICK
 }
 
-/** Counts the text that a value became; a text already is one costs nothing. @returns the text */
+/** Charges for the conversion of a value to text; text itself is free. @returns the text */
 export function paid(value: unknown, text: string, host: Host): string {
   if (typeof value === 'object') host.charge(1 + (text.length >> 7))
   return text

@@ -117,7 +117,7 @@ function adler32(value: string): string {
   return String(b * 65536 + a)
 }
 
-/** Go's url.Parse, as far as its parts go. */
+/** Components of Go's url.Parse. */
 const URL_PARTS =
   /^(?:([A-Za-z][A-Za-z\d+.-]*):)?(?:\/\/(?:([^/?#@]*)@)?([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s
 
@@ -153,7 +153,7 @@ function decoded(text: string): string {
   return fromBytes(out.subarray(0, size))
 }
 
-/** The value of a hexadecimal digit. */
+/** Value of a hexadecimal digit. */
 function digit(code: number): number {
   return code < 0x3a ? code - 0x30 : (code & 15) + 9
 }

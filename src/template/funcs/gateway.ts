@@ -7,7 +7,7 @@ import { toQuery } from './query-pairs.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The functions that the gateway adds to Go's. `env` reads what was given at compile time. */
+/** The gateway's additions to Go's functions. `env` reads the compile-time environment. */
 export function gatewayFunctions(env: Environment): FunctionEntry[] {
   return [
     define(
@@ -49,7 +49,7 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
   ].flat()
 }
 
-/** Answers may hold what other gateways hand on as JSON text: a value that is read already needs no reading. */
+/** Answers may contain values that other gateways pass as JSON text: parsed values are returned unchanged. */
 function fromJson(value: unknown, host: Host): unknown {
   if (typeof value === 'string') {
     try {
@@ -64,7 +64,7 @@ function fromJson(value: unknown, host: Host): unknown {
   return {}
 }
 
-/** Follows a path of names and list positions; null where it ends early. */
+/** Follows a path of names and list indexes; null if it ends early. */
 function walk(path: string, value: unknown): unknown {
   let current = value
   for (const name of path.split('.')) {

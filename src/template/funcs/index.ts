@@ -35,19 +35,19 @@ const goTable = new Map(builtins.map((entry) => [entry.name, entry]))
 const sprigTable = new Map(
   [...builtins, ...sprigGroups.flatMap(({ functions }) => functions)].map((entry) => [entry.name, entry]),
 )
-// Sprig's slice knows no texts: outside of comparisons with Go, Go's own serves better.
+// Sprig's slice does not support texts, so Go's is used except in comparisons with Go.
 const [goSlice, sprigSlice] = [goTable.get('slice')!, sprigTable.get('slice')!]
 sprigTable.set('slice', {
   ...sprigSlice,
   call: (args, host) => (host.go ? sprigSlice : goSlice).call(args, host),
 })
 
-/** One table for each environment: a configuration has many templates, and a table has hundreds of entries. */
+/** One table for each environment, as configurations have many templates. */
 const tables = new WeakMap<Environment, { go?: Table; sprig?: Table }>()
 
 type Table = ReadonlyMap<string, FunctionEntry>
 
-/** The functions that a template knows; Sprig's replace Go's of the same name. */
+/** The functions of a template; Sprig's replace Go's of the same name. */
 export function functionTable(env: Environment, sprig: boolean): Table {
   const known = tables.get(env) ?? {}
   tables.set(env, known)

@@ -51,7 +51,7 @@ export const numbers: readonly FunctionEntry[] = [
   }),
 ].flat()
 
-/** The greatest, or with sign -1 the least. */
+/** The greatest, or with sign -1 the smallest. */
 function greatest(values: readonly bigint[], sign: number): bigint {
   let best = values[0]!
   for (const value of values) if (value !== best && value > best === sign > 0) best = value
@@ -76,16 +76,16 @@ interface Decimal {
   places: number
 }
 
-/** Quotients are rounded to this many places. */
+/** Decimal places of quotients. */
 const QUOTIENT_PLACES = 16
 
-/** Longer ones come only of many factors or divisors, and take long. */
+/** Longer numbers result only from many factors or divisors, and are slow. */
 const MAX_DIGITS = 1500
 const TOO_LONG = 10n ** BigInt(MAX_DIGITS)
 
 type Operation = 'plus' | 'minus' | 'times' | 'by'
 
-/** The doubles in turn, reckoned in decimals as Sprig does: 0.1 + 0.2 is 0.3. @throws Fault on division by 0 */
+/** Folds the doubles with decimal arithmetic, as Sprig does: 0.1 + 0.2 is 0.3. @throws Fault on division by 0 */
 function decimal(values: readonly number[], operation: Operation): number {
   if (!values.every(Number.isFinite)) throw execFault('not a finite number')
   const { digits, places } = values.map(toDecimal).reduce((a, b) => {

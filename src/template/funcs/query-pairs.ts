@@ -5,14 +5,13 @@ import { asMap, type Plain } from '../values.ts'
 import { keysOf } from './convert.ts'
 import { checkLength, type Host } from './define.ts'
 
-/** Lists and maps within each other. */
+/** Maximum nesting. */
 const MAX_DEPTH = 100
 
 /**
- * Writes an object as pairs of a query or form, in the way of OpenAPI's `deepObject` and of what qs, Rails, PHP and
- * jQuery read: `a[b]=1`, `a[]=1` for scalar items, `a[0][b]=1` for items that are lists or maps. Keys are in order;
- * null and what is empty is no pair.
- * @throws Fault `limit` for what is too deep or too long
+ * Writes an object as pairs of a query or form, like OpenAPI's `deepObject` and as read by qs, Rails, PHP and jQuery:
+ * `a[b]=1`, `a[]=1` for scalar items, `a[0][b]=1` for nested ones. Keys are sorted; null and empty values are omitted.
+ * @throws Fault `limit` if too deep or long
  */
 export function toQuery(map: Plain, host: Host): string {
   const pairs: string[] = []

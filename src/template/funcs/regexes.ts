@@ -3,12 +3,12 @@ import { allMatches, expand, type Matcher, matcher, replaceMatches } from '../re
 import { typedList } from '../values.ts'
 import { define, type FunctionEntry, type Host, twins } from './define.ts'
 
-/** Compiled expressions, the last ones used. */
+/** Recently used compiled expressions. */
 const cache = new Map<string, Matcher>()
 const CACHED = 200
 
 function compiled(source: string, host: Host): Matcher {
-  // Also for what is in the cache: a rendering costs the same, whatever ran before.
+  // Charged even if cached, so that a rendering always costs the same.
   host.charge(source.length >> 2)
   let known = cache.get(source)
   if (!known) {
@@ -24,7 +24,7 @@ function compiled(source: string, host: Host): Matcher {
 
 export const regexes: readonly FunctionEntry[] = [
   define('regexMatch regex text', 'True if the expression (RE2) matches', ([regex, text], host) => {
-    // Sprig takes a wrong expression for one that does not match.
+    // Sprig treats an invalid expression as one that does not match.
     if (host.go && 'error' in matcher(regex)) return false
     return compiled(regex, host).match(text, 0, host) !== undefined
   }),

@@ -31,7 +31,7 @@ export const versions: readonly FunctionEntry[] = [
   ),
 ].flat()
 
-/** Constraints are read in time by the square of their length. */
+/** Maximum characters of a constraint, as parsing takes quadratic time. */
 const MAX_CONSTRAINT = 500
 
 function wrong(): never {
@@ -41,7 +41,7 @@ function wrong(): never {
 const VERSION = /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?(?:-([\dA-Za-z.-]+))?(?:\+([\dA-Za-z.-]+))?$/
 const PART =
   /(=|==|!=|>=|=>|<=|=<|>|<|~|~>|\^)?\s*v?([\dxX*]+(?:\.[\dxX*]+){0,2}(?:-[\dA-Za-z.-]+)?(?:\+[\dA-Za-z.-]+)?)/y
-/** Operators that only Go's package knows. */
+/** Operators specific to Go's package. */
 const OPERATORS: Readonly<Record<string, string>> = { '==': '=', '=>': '>=', '=<': '<=', '~>': '~', '!=': '' }
 
 function parse(text: string): Version | undefined {
@@ -65,11 +65,11 @@ function fitsAll(text: string, version: Version): boolean {
 }
 
 function fits(operator: string, bound: string, { numbers, pre }: Version): boolean {
-  // A pre-release fits only a constraint that names one.
+  // A pre-release matches only constraints that name one.
   if (pre !== '' && !bound.includes('-')) return operator === '!='
   const version = numbers.join('.') + (pre && `-${pre}`)
   const [given, , , patch] = GIVEN.exec(bound)!
-  // Below a number that is not given, every version fits, also one before its release.
+  // If a number is omitted, every version matches there, including pre-releases.
   const range = new Range((OPERATORS[operator] ?? operator) + (patch ? bound : given || '*'), RULES)
   return range.test(version) !== (operator === '!=')
 }

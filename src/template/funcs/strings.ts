@@ -117,7 +117,7 @@ function quoted(value: unknown, host: Host): string {
   return quote(text, false)
 }
 
-/** A line takes longer than its letters. */
+/** A line costs more than its letters. */
 function wrapped(value: string, width: number, by: string, longWords: boolean, host: Host): string {
   host.charge(Math.trunc(value.length / Math.max(1, width)) >> 1)
   return wrap(value, width, by, longWords)
@@ -177,10 +177,10 @@ function replaceAll(old: string, by: string, value: string, host: Host): string 
   return pieces.join(by)
 }
 
-/** Code units of a text that are split at once: with more, the pieces outlive a collection, which copies each. */
+/** Maximum code units split at once, as larger pieces survive garbage collection. */
 const STRETCH = 4096
 
-/** No cut goes through a single code unit, so the text may be cut anywhere. */
+/** A single code unit cannot be split, so the text may be cut anywhere. */
 function replaceInStretches(unit: string, by: string, value: string, host: Host): string {
   const done: string[] = []
   let length = value.length
@@ -210,7 +210,7 @@ function parts(separator: string, value: string, host: Host): string[] {
   return typedList('[]string', separator === '' ? Array.from(value) : value.split(separator))
 }
 
-/** Go's strings.SplitN: the last part keeps the rest; 0 gives none, a negative count all. */
+/** Go's strings.SplitN: the last part keeps the rest; 0 returns none, a negative count all. */
 function partsUpTo(separator: string, count: number, value: string, host: Host): string[] {
   if (count === 0) return []
   const all = parts(separator, value, host)
@@ -227,7 +227,7 @@ function numbered(items: readonly string[], host: Host): object {
   return map
 }
 
-/** Texts made shorter or narrower, as goutils does. */
+/** Abbreviation and wrapping, as in goutils. */
 
 /** goutils' AbbreviateFull; lengths are bytes. */
 function abbreviate(text: string, left: number, width: number): string {
@@ -251,7 +251,7 @@ function wrap(text: string, width: number, separator: string, longWords: boolean
       at++
       continue
     }
-    // Looked for within the line only: the way back to the last one may be long.
+    // Searched only within the line, as the previous space may be far away.
     const space = at + text.slice(at, at + length + 1).lastIndexOf(' ')
     if (space >= at) {
       lines.push(text.slice(at, space))

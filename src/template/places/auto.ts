@@ -1,25 +1,24 @@
 import type { Node, Tree } from '../node.ts'
 
-/** How far the template's own text has come as a JSON frame. */
+/** Progress of the literal text as a JSON frame. */
 interface Frame {
-  /** Open brackets, behind them `"` inside of a string, and `\` there behind a backslash. */
+  /** Open brackets, then `"` inside a string, and `\` after a backslash there. */
   stack: string
-  /** Whether there was a whole value; `maybe` as a branch was taken or not. */
+  /** Whether there was a complete value; `maybe`: in some branches. */
   whole: 'no' | 'maybe' | 'yes'
-  /** The literal that is being read outside of strings, such as `tru`. */
+  /** The literal being read outside strings, such as `tru`. */
   word: string
 }
 
 const START: Frame = { stack: '', whole: 'no', word: '' }
-/** No number of a template is longer. */
+/** Longer than any number in a template. */
 const MAX_WORD = 400
 const LITERAL = /^(?:true|false|null|-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?)$/
 
 /**
- * True when the template's own text is the frame of JSON objects or arrays, one in a row or one in each branch, on
- * every way through its branches: `{"id": {{.id}}}` and `{{if .ok}}{"id": {{.id}}}{{end}}` are,
- * `[{{.name}}](http://example.org)` is not.
- * @param several whether one may follow another
+ * Whether the literal text is the frame of JSON objects or arrays, on every path through its branches: `{"id":
+ * {{.id}}}` and `{{if .ok}}{"id": {{.id}}}{{end}}` are, `[{{.name}}](http://example.org)` is not.
+ * @param several whether several may follow each other
  */
 export function isJsonFrame(tree: Tree, several = false): boolean {
   const calls: string[] = []

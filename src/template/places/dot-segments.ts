@@ -1,10 +1,10 @@
 /**
- * Decodings until which a path is judged: a value is percent-encoded once on its way into a URL, and servers in a row
- * may decode what it held twice more.
+ * How often a path is decoded for checking: a value is percent-encoded once in a URL, and chained servers may decode
+ * its content twice more.
  */
 const DECODINGS = 3
 
-/** What some servers read as another character, as its UTF-8 bytes: full-width forms and look-alikes of slash and dot. */
+/** Characters that some servers read as others, as UTF-8 bytes: full-width forms, and look-alikes of slash and dot. */
 const FOLDED = new Map<string, string>()
 for (let code = 0x21; code <= 0x7e; code++)
   fold(String.fromCodePoint(code + 0xfee0), String.fromCharCode(code))
@@ -21,18 +21,18 @@ function fold(from: string, to: string): void {
 
 const FOLDABLE =
   /\xef\xbc[\x81-\xbf]|\xef\xbd[\x80-\x9e]|\xe2\x80[\xa4\xa5]|\xe2\x81\x84|\xe2\x88[\x95\x96]|\xe2\xa7\xb5|\xe2\x82\xa9|\xef\xb8\xb0|\xef\xb9[\x92\x94\xa8\xaa]|\xc2\xa5/g
-/** ASCII in more bytes than it needs, which UTF-8 forbids and lax decoders read: `%c0%ae`, `%e0%80%ae`. */
+/** Overlong ASCII, which UTF-8 forbids and lax decoders accept: `%c0%ae`, `%e0%80%ae`. */
 const OVERLONG = /(?:[\xc0\xc1]|(?:\xe0|\xf0\x80|\xf8\x80\x80|\xfc\x80\x80\x80)[\x80\x81])[\x80-\xbf]/g
 /**
- * What URL parsers, decoders and file systems drop: white space, control characters, what has no width, and bytes of broken UTF-8,
- * which are U+FFFD here.
+ * Characters dropped by URL parsers, decoders and file systems: white space, control characters, zero-width characters,
+ * and bytes of invalid UTF-8, here U+FFFD.
  */
 const DROPPED = /[\x01-\x20\x7f-\xa0\xad\s\u200b-\u200f\u2028-\u202f\u2060\ufffd]/g
 
 /**
- * Whether a part of a URL's path holds a segment `.` or `..` for a server that decodes it up to three times before it
- * resolves the path, as nginx does once. Segments end at `/` and `\`, and at `;`, behind which Tomcat expects parameters,
- * `?`, `#` and NUL. Linear in time.
+ * Whether part of a URL's path contains a segment `.` or `..` for a server that decodes it up to three times before
+ * resolving it, as nginx does once. Segments end at `/` and `\`, at `;` (path parameters of Tomcat), `?`, `#` and NUL.
+ * Linear in time.
  */
 export function hasDotSegment(path: string): boolean {
   if (!/[.%]|[^\x00-\x7f]/.test(path)) return false
@@ -45,12 +45,12 @@ export function hasDotSegment(path: string): boolean {
   )
 }
 
-/** Whether a text holds `/` or `\`, as it is or for a server that decodes it up to three times. */
+/** Whether a text contains `/` or `\`, also after up to three decodings. */
 export function hasSlash(text: string): boolean {
   return /[/\\%]|[^\x00-\x7f]/.test(text) && /[/\\]/.test(decoded(text))
 }
 
-/** What is left after the decodings, one character for each byte: broken UTF-8 stays what it is from one to the next. */
+/** The decoded text, one character for each byte, so that invalid UTF-8 survives each decoding. */
 function decoded(text: string): string {
   let bytes = folded(Buffer.from(text).toString('latin1'))
   for (let i = 0; i < DECODINGS && bytes.includes('%'); i++) bytes = folded(percentDecoded(bytes))
@@ -69,7 +69,7 @@ function folded(bytes: string): string {
     .replace(FOLDABLE, (char) => FOLDED.get(char)!)
 }
 
-/** `%2e`, and `%u002e` as IIS and some libraries read it; anything else stays. */
+/** Decodes `%2e`, and `%u002e` as IIS and some libraries do; other text stays. */
 function percentDecoded(bytes: string): string {
   return bytes.replace(/%(?:u([\da-f]{4})|([\da-f]{2}))/gi, (_, wide?: string, byte?: string) => {
     if (byte !== undefined) return String.fromCharCode(Number.parseInt(byte, 16))

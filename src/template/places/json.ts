@@ -9,9 +9,9 @@ import type { Node, Span } from '../node.ts'
 import type { Context, PlaceRules } from './rules.ts'
 
 /**
- * A JSON body has two contexts: where a value stands, and inside of a string. `escape` and `unicode` are
- * inside of a string within `\…` and `\u…`, where no value may stand.
- * @param inLines each line is a value of its own, which no value from outside may end
+ * JSON has two contexts: values, and inside strings. `escape` and `unicode` are inside a string within `\…` and `\u…`,
+ * where values are not allowed.
+ * @param inLines each line is a separate value, which no untrusted value may end
  */
 export function jsonRules(source: string, errors: ErrorSink, inLines = false): PlaceRules {
   return {
@@ -30,7 +30,7 @@ export function jsonRules(source: string, errors: ErrorSink, inLines = false): P
     join: () => undefined,
     name: (context) => (context === 'value' ? 'outside a JSON string' : 'inside a JSON string'),
     ends(context, root) {
-      // Where branches end in different places, so does the template, whatever stands in it.
+      // If branches end in different contexts, the template's end is ambiguous.
       if (context === 'value' || errors.errors.some(({ kind }) => kind === 'context')) return
       errors.add('context', lastSpan(root), 'a JSON string is never closed', 'add the missing quote')
     },
@@ -38,7 +38,7 @@ export function jsonRules(source: string, errors: ErrorSink, inLines = false): P
   }
 }
 
-/** Outside of its strings, JSON has line breaks only where white space may stand. */
+/** Outside strings, JSON has line breaks only as white space. */
 function onOneLine(sink: Sink): Sink {
   return (state, value) => sink(state, value).replace(/[\r\n]+/g, ' ')
 }
@@ -48,7 +48,7 @@ function lastSpan(root: readonly Node[]): Span {
   return last ? { start: Math.max(last.start, last.end - 1), end: last.end } : { start: 0, end: 0 }
 }
 
-/** Follows text of the template. `\u` counts down the four digits that belong to it. */
+/** Advances over literal text. `\u` counts its four digits down. */
 function advance(from: Context, text: string): Context {
   let context = from
   for (let at = 0; at < text.length; at++) {
@@ -73,7 +73,7 @@ function advance(from: Context, text: string): Context {
 
 const NEEDS_ESCAPE = /[\x00-\x1f"\\\ud800-\udfff]/
 
-/** The inside of a JSON string; lone surrogates become escapes, so that the body is valid UTF-8. */
+/** Escapes text inside a JSON string; lone surrogates become escapes, so that the body is valid UTF-8. */
 function escapeString(text: string): string {
   return NEEDS_ESCAPE.test(text) ? JSON.stringify(text).slice(1, -1) : text
 }
@@ -84,7 +84,7 @@ function stringSink({ form }: Flow): Sink {
   return form === 'raw' ? ready : (_, value) => escapeString(printDialect(value))
 }
 
-/** A value whose action a colon follows is a key, and keys are strings (RFC 8259, 4). */
+/** A value followed by a colon is a key, and keys are strings (RFC 8259, 4). */
 function isKey(source: string, { end }: Span): boolean {
   return /^[ \t\r\n]*:/.test(source.slice(end, end + 64))
 }
@@ -97,7 +97,7 @@ function keySink({ form }: Flow): Sink {
   }
 }
 
-/** `{{$comma}}`, which is empty at first and a comma from then on, is not a value; only a value can follow a colon. */
+/** `{{$comma}}`, empty first and then a comma, is not a value; only a value can follow a colon. */
 function valueSinkAt(source: string, span: Span, flow: Flow): Sink {
   if (isKey(source, span)) return keySink(flow)
   if (flow.separator && !/:[ \t\r\n]*$/.test(source.slice(Math.max(0, span.start - 64), span.start)))
@@ -109,7 +109,7 @@ function valueSink({ form, built, tainted }: Flow): Sink {
   if (form === 'raw') return (_, value) => printDialect(value ?? 'null')
   if (form === 'json') return (_, value) => (typeof value === 'string' ? value : asValue(value))
   if (built && tainted) {
-    // Quotes that a function put around an argument do not hold it: no structure is taken from such a text.
+    // Quotes added by a function do not contain an argument, so such a text is never used as JSON structure.
     return (_, value) =>
       typeof value === 'string' && /^[ \t\r\n]*[[{]/.test(value) ? JSON.stringify(value) : asValue(value)
   }
@@ -132,7 +132,7 @@ function asValue(value: unknown): string {
 
 const JSON_START = /^[ \t\r\n]*(?:[[{"\d-]|true|false|null)/
 
-/** The text is exactly one JSON value, within the limits of what is parsed. */
+/** Whether the text is exactly one JSON value within the parser's limits. */
 function isJson(text: string): boolean {
   if (!JSON_START.test(text)) return false
   try {
@@ -143,7 +143,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Lone surrogates of a JSON text can only stand inside of its strings. */
+/** Escapes lone surrogates, which JSON allows only inside strings. */
 function validUnicode(json: string): string {
   if (!hasLoneSurrogate(json)) return json
   return json.replace(/\p{Surrogate}/gu, (char) => `\\u${char.charCodeAt(0).toString(16)}`)

@@ -2,14 +2,14 @@ import { isJsonType } from '../../text/index.ts'
 import type { Place } from '../types.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
-/** A JSON value on each line, or behind each record separator. */
+/** A JSON value on each line, or after each record separator. */
 const JSON_LINES =
   /^(?:application|text)\/(?:x-)?(?:ndjson|ldjson|jsonl|jsonlines|json-lines|json-seq)$|\+(?:x-)?(?:ndjson|jsonl|json-seq)$|^application\/stream\+json$/
 const XML = /^(?:application|text)\/xml$|\+xml$/
 
 /**
- * How values are escaped in a body of this media type, in lower case.
- * @param mediaType undefined: it is known only in a call
+ * The escaping of values in a body of this media type (in lower case).
+ * @param mediaType undefined: known only at a call
  */
 export function bodyPlace(mediaType: string | undefined): Place {
   if (mediaType === undefined || mediaType === 'text/plain') return 'auto-body'

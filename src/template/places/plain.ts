@@ -21,7 +21,7 @@ const print: Sink = (_, value) => (typeof value === 'string' ? value : printDial
 /** The dialect without escaping. */
 export const textRules = plainRules(() => print)
 
-/** A body for whose type no escaping is known: the author says by `raw` that a value from outside may stand there. */
+/** A body of unknown type: untrusted values require `raw`. */
 export function verbatimRules(errors: ErrorSink): PlaceRules {
   return {
     ...textRules,
@@ -35,7 +35,7 @@ export function verbatimRules(errors: ErrorSink): PlaceRules {
   }
 }
 
-/** An `application/x-www-form-urlencoded` body: every value is a key or a value, or a part of one. */
+/** An `application/x-www-form-urlencoded` body: every value is part of a key or value. */
 export const formRules = plainRules(({ form }) =>
   form === 'url' || form === 'raw' ? print : (_, value) => encodeForm(printDialect(value)),
 )
@@ -44,13 +44,13 @@ const SAFE_IN_FORM = /^[\w.*-]*$/
 const FORM = percentTable(/[\w.*-]/)
 FORM[0x20] = 0x2b
 
-/** As the URL standard's urlencoded serializer does: spaces become `+`. */
+/** As the URL standard's urlencoded serializer: spaces become `+`. */
 function encodeForm(text: string): string {
   if (SAFE_IN_FORM.test(text)) return text
   return percentEncode(Buffer.from(text), FORM)
 }
 
-/** The value of one header: a value that is missing drops the header. */
+/** One header value: a missing value drops the header. */
 export function headerRules(tree: Tree): PlaceRules {
   const frame = headerFrame(tree)
   const sink = headerSink((text) => text)
@@ -60,7 +60,7 @@ export function headerRules(tree: Tree): PlaceRules {
   )
 }
 
-/** A `Cookie` header: what comes from outside is one value, or a part of one; the caller's own header is several. */
+/** A `Cookie` header: an untrusted value is part of one cookie value; the caller's own header may be several. */
 export function cookieRules(tree: Tree): PlaceRules {
   const rules = headerRules(tree)
   const escaped = headerSink(encodeCookie)
@@ -91,21 +91,20 @@ function isCallersCookies(path: readonly string[] = []): boolean {
   return path.length === 3 && path.join('.').toLowerCase() === 'request.headers.cookie'
 }
 
-/** White space, C1 controls and what RFC 6265, 4.1.1 keeps out of a cookie's value; other controls are refused. */
+/**
+ * White space, C1 controls, and characters excluded from cookie values by RFC 6265, 4.1.1; other controls are refused.
+ */
 const NO_COOKIE = /(?![\n\v\f\r])[\s\x80-\x9f",;\\]/g
 
-/** The value of one cookie: percent-encoded where it would end, and byte for byte elsewhere. */
+/** One cookie value: percent-encoded where it would end, otherwise unchanged. */
 export function encodeCookie(text: string): string {
   return text.replace(NO_COOKIE, encodeURIComponent)
 }
 
-/** Control characters other than tab. */
+/** Control characters except tab. */
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/
 
-/**
- * The text around the values and blocks of a header, such as `Bearer `: alone it says nothing. Undefined for a
- * template that prints no value, whose text is all there is to say.
- */
+/** The literal text of a header, such as `Bearer `, which is useless alone. Undefined for a constant header. */
 function headerFrame({ root, definitions }: Tree): string | undefined {
   const prints = (nodes: readonly Node[]): boolean =>
     nodes.some((node) => {
@@ -119,8 +118,8 @@ function headerFrame({ root, definitions }: Tree): string | undefined {
 }
 
 /**
- * The finished header; undefined when it must not be sent: a value is missing, or nothing came out of its values
- * and blocks, so that only the frame is left, such as a lone `Bearer `.
+ * The finished header; undefined if it must not be sent: a value is missing, or all values and blocks were empty, so
+ * that only the frame is left, such as `Bearer `.
  * @throws Fault `unsafe`
  */
 function finishHeader(state: State, frame: string | undefined): string | undefined {
@@ -133,7 +132,7 @@ function finishHeader(state: State, frame: string | undefined): string | undefin
   return state.out
 }
 
-/** A header or URL written as a YAML block ends in a line break, which is not part of it. */
+/** Removes the trailing line break of a YAML block. */
 export function trimEnds(root: Node[]): Node[] {
   const list = root.slice()
   const first = list[0]

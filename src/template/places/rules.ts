@@ -2,27 +2,27 @@ import type { Sink, State } from '../exec.ts'
 import type { Flow } from '../flow.ts'
 import type { Node, Span } from '../node.ts'
 
-/** Where in the output a piece of the template stands, in the words of its place. */
+/** Position in the output, in terms of its place. */
 export type Context = string
 
-/** How one place (JSON, URL, …) follows its contexts and escapes values. */
+/** How a place (JSON, URL, …) tracks contexts and escapes values. */
 export interface PlaceRules {
   start: Context
-  /** The context behind this text of the template. */
+  /** The context after literal text. */
   text(context: Context, text: string): Context
-  /** How a value is written here, and the context behind it. */
+  /** How to write a value here, and the context after it. */
   value(context: Context, flow: Flow, span: Span): { sink: Sink; end: Context }
-  /** The context behind two branches that end in different ones; undefined when they cannot meet. */
+  /** The context after two branches; undefined if incompatible. */
   join(a: Context, b: Context): Context | undefined
-  /** The context in plain words. */
+  /** Description of the context. */
   name(context: Context): string
-  /** Judges the context in which the template ends. */
+  /** Checks the context at the end of the template. */
   ends(context: Context, root: readonly Node[]): void
-  /** What goes out. @throws Fault */
+  /** The final output. @throws Fault */
   output(state: State): string | undefined
 }
 
-/** Rules of a place that has one context. */
+/** Rules of a place with a single context. */
 export function plainRules(
   sinkFor: (flow: Flow) => Sink,
   output: PlaceRules['output'] = ({ out }) => out,

@@ -9,8 +9,8 @@ import { hasDotSegment, hasSlash } from './dot-segments.ts'
 import type { Context, PlaceRules } from './rules.ts'
 
 /**
- * The contexts of a URL, by the URL standard (which reads `\` as `/` and drops tabs and line breaks).
- * `base`: behind a trusted value that may be an origin, or more; `tail`: in the path, the query or the fragment.
+ * The contexts of a URL, by the URL standard (which treats `\` as `/` and drops tabs and line breaks). `base`: after a
+ * trusted value that may be an origin or more; `tail`: in the path, query or fragment.
  */
 type UrlContext =
   | 'start'
@@ -26,10 +26,10 @@ type UrlContext =
   | 'fragment'
   | 'tail'
 
-/** Contexts in which a caller's value may stand. */
+/** Contexts that allow a caller's value. */
 const OPEN = new Set<Context>(['slash', 'base/', 'path', 'query', 'fragment', 'tail'])
 
-/** @param references those of the template, as far as it is compiled */
+/** @param references of the template compiled so far */
 export function urlRules(
   errors: ErrorSink,
   slashes: Readonly<Record<string, Slashes>> | undefined,
@@ -114,7 +114,7 @@ function behindTrusted(context: UrlContext): UrlContext {
   }
 }
 
-/** The stricter of two contexts; what a value may do is checked again when it is rendered. */
+/** The stricter of two contexts; values are checked again when rendered. */
 function join(a: Context, b: Context): Context {
   for (const group of [['start', 'scheme', 'colon'], ['slashes', 'authority'], ['base']]) {
     if (group.includes(a) || group.includes(b))
@@ -128,14 +128,14 @@ const trustedSink: Sink = (_, value) => {
   return printDialect(value)
 }
 
-/** What becomes of slashes in a value; undefined: it may hold none. It holds what arguments hold that it is made of. */
+/** How slashes in a value are handled; undefined: forbidden. The value's arguments decide. */
 function slashesOf(
   { path }: Flow,
   { start, end }: Span,
   slashes: Readonly<Record<string, Slashes>>,
   references: ReadonlyMap<string, Reference>,
 ): Slashes | undefined {
-  // `.Args` of `index .Args "id"` is a reference, too.
+  // `.Args` of `index .Args "id"` is a reference too.
   const all = [...references.values()].filter((one) => one.path.length > 1 && one.path[0] !== 'Config')
   const inside = all.filter((one) => start <= one.start && one.end <= end)
   const paths = path ? [path] : (inside.length > 0 ? inside : all).map((one) => one.path)
@@ -149,7 +149,7 @@ function slashesOf(
 
 function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined): Sink {
   const ready = form === 'url' || form === 'raw'
-  /** What stood before the value the last time: what an author wrote, nearly always. */
+  /** Text before the value in the last rendering; usually constant. */
   let known = ''
   return (state, value) => {
     if (value === undefined || value === null) throw missingFault()
@@ -173,16 +173,16 @@ const SLASH_HINT = 'where an argument may hold them, write `slashes: encode` or 
 
 const UNRESERVED = /^[\w.~-]*$/
 
-/** Percent-encodes for a segment, a key or a value alike; a lone surrogate becomes U+FFFD. */
+/** Percent-encodes for a segment, key or value; a lone surrogate becomes U+FFFD. */
 function encode(text: string): string {
   return UNRESERVED.test(text) ? text : encodeURIComponent(withoutLone(text))
 }
 
-/** An origin that is complete, or a relative reference that has none. */
+/** A complete origin, or a relative reference without one. */
 const ORIGIN_ENDS =
   /^[\x00-\x20]*(?![\x00-\x20])(?:[a-z][a-z\d+.-]*:[/\\]+[^/\\?#]+[/\\?#]|[/\\](?![/\\])|[^:/\\?#]*[?#]|[^:/\\?#]+[/\\])/i
 
-/** Nothing from outside may stand where it could become a part of the origin, whatever trusted values held. */
+/** Untrusted values must not become part of the origin, whatever trusted values contain. */
 function checkOrigin(state: State): void {
   const before = state.out.replace(/[\t\n\r]/g, '')
   if (!ORIGIN_ENDS.test(before)) {
@@ -192,14 +192,13 @@ function checkOrigin(state: State): void {
   state.originChecked = true
 }
 
-/** No server takes a longer one, and judging it takes at most 35 ms. */
+/** Longer than servers accept, and bounds the time of checking. */
 const LONGEST_PATH = 1024 * 1024
 
 /**
- * The finished URL. Each path segment that a value from outside has a part in is looked at as a whole, with what the
- * author wrote beside the value.
- * @throws Fault `unsafe` for one that is or holds a dot segment, also for a server that decodes it again, or a slash
- *   that its argument may not hold; `missing` for an empty one
+ * The finished URL. Each path segment with an untrusted part is checked as a whole, including its literal text.
+ * @throws Fault `unsafe` for a dot segment, also after repeated decoding, or a forbidden slash; `missing` for an empty
+ * segment
  */
 function finishUrl(state: State): string {
   const { out, marks, markSpans } = state
@@ -213,7 +212,7 @@ function finishUrl(state: State): string {
     const first = markSpans[at / 2]!
     let last = first
     let to: number
-    // Marks ascend: those of the same segment are judged together.
+    // Marks ascend: those in the same segment are checked together.
     do {
       last = markSpans[at / 2]!
       to = Math.min(marks[at + 1]!, pathEnd)
@@ -236,7 +235,7 @@ function endOfPath(url: string): number {
   return query < 0 ? fragment : Math.min(query, fragment)
 }
 
-/** @param segments one, or several where a value is raw */
+/** @param segments one, or several with a raw value */
 function judge(segments: string, span: Span): void {
   if (hasDotSegment(segments)) {
     const hint = 'the argument must name a resource'

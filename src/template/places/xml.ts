@@ -7,8 +7,8 @@ import type { Node, Span } from '../node.ts'
 import type { Context, PlaceRules } from './rules.ts'
 
 /**
- * The contexts of an XML body. A value may stand in `text` and in an attribute, `"` or `'`; these three are followed by
- * `&` within a reference. `<` and what begins with it is the beginning of markup, of which the kind is not known yet.
+ * The contexts of an XML body. Values are allowed in `text` and attributes, `"` or `'`; within a reference these are
+ * followed by `&`. `<…` is the beginning of markup of yet unknown kind.
  */
 export function xmlRules(errors: ErrorSink): PlaceRules {
   const misplaced = (context: Context, span: Span) =>
@@ -59,7 +59,7 @@ function advance(from: Context, text: string): Context {
   return context
 }
 
-/** Markup whose end is more than `>`; the characters of the end that were there are kept behind its beginning. */
+/** Markup with an end longer than `>`; the part of the end seen so far is appended to its beginning. */
 const SECTIONS = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
@@ -90,7 +90,7 @@ function step(context: Context, char: string): Context {
   return step('tag', char)
 }
 
-/** It ends in `>`, one with a subset in `]` and `>`. */
+/** Ends with `>`, or with a subset at `]` and `>`. */
 function declaration(context: Context, char: string): Context {
   const inSubset = context.startsWith('<!D[')
   if (char === '>') return !inSubset || context === '<!D[]' ? 'text' : '<!D['
@@ -101,7 +101,7 @@ function declaration(context: Context, char: string): Context {
 
 const print: Sink = (_, value) => printDialect(value)
 
-/** XML 1.0 (2.2) has no way to write them. */
+/** XML 1.0 (2.2) cannot represent them. */
 const NO_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -114,7 +114,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** What `html` has made is ready. */
+/** Output of `html` is already escaped. */
 function escapedSink(context: Context, { form }: Flow, span: Span): Sink {
   const special = context === 'text' ? /[&<>\r]/g : /[&<>"'\t\n\r]/g
   return (_, value) => {
