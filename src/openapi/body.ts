@@ -22,13 +22,13 @@ import {
 import { addPart, type Draft, type DraftArg, leaveOutMember, type Pair } from './tool-draft.ts'
 import { isArgumentName, LENGTHS, plainText } from './tool-names.ts'
 
-/** Without its body a call that brings something would bring nothing. */
+/** The body is essential, so the operation cannot be imported without it. */
 class Unwritable extends Unfit {}
 
 const BRINGING = new Set(['POST', 'PUT', 'PATCH'])
 const WITHOUT_BODY = new Set(['GET', 'HEAD'])
 
-/** Adds the body of an operation; one that cannot be sent ends it, unless it may be left out. @throws Unfit */
+/** Adds an operation's body; one that cannot be sent makes the operation unsupported, unless optional. @throws Unfit */
 export function addBody(draft: Draft, { body, method }: Operation): void {
   if (!body) return
   try {
@@ -42,7 +42,7 @@ export function addBody(draft: Draft, { body, method }: Operation): void {
   }
 }
 
-/** An object that can have no members. */
+/** Whether it is an object without possible members. */
 function isEmpty({ schemas: { refs } }: Draft, { content }: Body): boolean {
   return content.every(([, { schema }]) => {
     if (!isMap(schema)) return false
@@ -55,7 +55,7 @@ function isEmpty({ schemas: { refs } }: Draft, { content }: Body): boolean {
 
 type Form = 'json' | 'form' | 'multipart' | 'text' | 'document' | 'bytes'
 
-/** Texts of a language of their own. */
+/** Texts in a language of their own. */
 const DOCUMENT =
   /^text\/|[/+](?:xml|ya?ml)$|^application\/(?:x-)?(?:ya?ml|toml|csv|sql|graphql|ndjson|jsonl|json-seq|javascript|sparql-query|sparql-update|n-triples)$/
 
@@ -84,7 +84,7 @@ function add(draft: Draft, body: Body, method: string): void {
     throw new (BRINGING.has(method) ? Unwritable : Unfit)(`its body is ${types.join(' or ')}`)
   }
   const { form, type } = best
-  // A body that need not be there must not make its fields needed.
+  // An optional body must not make its fields required.
   const optional = !body.required && method === 'DELETE'
   if (form === 'form') addForm(draft, best.media, optional)
   else if (form === 'multipart') addMultipart(draft, best.media)
@@ -159,7 +159,7 @@ function whenGiven(arg: DraftArg, text: string): string {
 function addText(draft: Draft, schema: JsonObject, { required, description }: Body): void {
   if (schema.type !== undefined && schema.type !== 'string')
     throw new Unfit('its text body has an unknown format')
-  // Without a type it may say values and alternatives that are no text.
+  // Without a type, it may have values and alternatives other than texts.
   const { enum: values, anyOf, ...rest } = schema
   const known = schema.type === undefined ? rest : schema
   const text = withFittingDefault({ ...known, type: 'string' })
@@ -167,10 +167,10 @@ function addText(draft: Draft, schema: JsonObject, { required, description }: Bo
   if (arg) draft.requestBody = print(`raw ${sourceText(arg)}`)
 }
 
-/** Characters of an example in a description. */
+/** Maximum characters of an example in a description. */
 const MAX_EXAMPLE = 300
 
-/** XML and its like as one text, which only an example can show: a schema says nothing of how it is written. */
+/** XML and similar as one text with an example, as a schema does not describe its syntax. */
 function addDocument(draft: Draft, { type, media }: { type: string; media: JsonObject }, body: Body): void {
   const { required } = body
   const kind = type.split(';')[0]!.trim()
@@ -185,7 +185,7 @@ function addDocument(draft: Draft, { type, media }: { type: string; media: JsonO
   draft.requestBody = whenGiven(arg, print(`raw ${sourceText(arg)}`))
 }
 
-/** Bytes as one argument in Base64: the Content-Type makes the gateway send what it stands for. */
+/** Bytes as one Base64 argument, which the gateway decodes because of the Content-Type. */
 function addBytes(draft: Draft, type: string, { required, description }: Body): void {
   const kind = type.split(';')[0]!.trim().toLowerCase()
   const said = plainText(description, LENGTHS.argument).replace(/(?<![.!?])$/, '. ')
@@ -208,7 +208,7 @@ function exampleOf(
   return given?.replace(/\s+/g, ' ').trim() || undefined
 }
 
-/** The fields of a form, as one schema says them. @throws Unfit when it names none */
+/** The fields of a form, as one schema. @throws Unfit if there are none */
 function fieldsOf(
   draft: Draft,
   media: JsonObject,
@@ -222,8 +222,8 @@ function fieldsOf(
 }
 
 /**
- * Adds the fields of a body of the type `application/x-www-form-urlencoded`.
- * @param optional none of them is needed
+ * Adds the fields of an `application/x-www-form-urlencoded` body.
+ * @param optional whether no field is required
  * @throws Unfit
  */
 function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
@@ -251,10 +251,10 @@ function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
 }
 
 function fieldOf(schema: JsonObject, style: Style): Writable {
-  // Without a style an object is written as JSON.
+  // Without a style, objects are written as JSON.
   if (style.style === 'form' && isPlainObject(schema)) return { schema, kind: 'json', leftOut: [] }
   const items = mapOf(schema.items)
-  // An item that is an object, too.
+  // Objects as items too.
   if (style.style === 'form' && style.explode && schema.type === 'array' && kindsOf(items).has('object'))
     return { schema, kind: 'array', leftOut: [] }
   return writable(schema, style, true)
@@ -287,14 +287,14 @@ function addMultipart(draft: Draft, media: JsonObject): void {
       })
       isSendable = true
       if (!arg?.fixed) return
-      // Nothing reads its value.
+      // Its value is unused.
       for (const key of draft.config.keys()) if (!known.has(key)) draft.config.delete(key)
       throw new Unfit('a part of a multipart body cannot have a fixed value')
     })
   if (!isSendable) throw new Unfit('no field of its body can be written as a form')
 }
 
-/** Parts are texts, JSON or files; the gateway writes no other. */
+/** Parts are texts, JSON or files; the gateway supports no other types. */
 function checkType({ type }: JsonObject, contentType: string | undefined, file: boolean): void {
   if (contentType === undefined || file) return
   const wanted = contentType.split(/[;,]/)[0]!.trim().toLowerCase()
@@ -309,7 +309,7 @@ const SEPARATORS: Record<string, string> = {
   pipeDelimited: '`|`',
 }
 
-/** An array is a part for each item; one that is to be a single part is a text. */
+/** An array has one part for each item; if it must be a single part, it is a text. */
 function joined(schema: JsonObject, { style, explode }: JsonObject): JsonObject {
   const named = textOf(style) ?? 'form'
   const between = Object.hasOwn(SEPARATORS, named) ? SEPARATORS[named] : undefined
@@ -324,7 +324,7 @@ function asFile(schema: JsonObject, kind: 'file' | 'files'): JsonObject {
   return kind === 'file' ? one : { ...described, type: 'array', items: { anyOf: TEXT_OR_FILE } }
 }
 
-/** The fields that hold bytes, by their formats. */
+/** The fields with bytes, by format. */
 function fileFields(schema: Json | undefined, { schemas: { refs } }: Draft): Map<string, 'file' | 'files'> {
   const files = new Map<string, 'file' | 'files'>()
   if (!isMap(schema)) return files

@@ -5,29 +5,29 @@ import { isOf } from './schema.ts'
 import { bearerScheme, type CredentialSource, type Credentials, keyScheme, sourceOf } from './security.ts'
 import { argumentName, configKey, safeKey } from './tool-names.ts'
 
-/** A value that no call gives: it is fixed in `.Config`. */
+/** A value that calls do not supply: it is fixed in `.Config`. */
 export interface Fixed {
-  /** In a template: `.Config.token`, or what reads it as JSON. */
+  /** Template expression: `.Config.token`, or its parsed JSON. */
   value: string
-  /** The environment may have none: nothing is sent then. */
+  /** Whether the environment may lack it; then nothing is sent. */
   mayBeEmpty: boolean
 }
 
-/** Where an argument goes; `request` is a body as a whole. */
+/** Where an argument is sent; `request` is a whole body. */
 export type Place = 'path' | 'query' | 'header' | 'cookie' | 'form' | 'body' | 'request'
 
 /** A part of an operation that may become an argument. */
 export interface Part {
-  /** The API's name of it. */
+  /** Name in the API. */
   wanted: string
-  /** What the argument would be called. */
+  /** Name as an argument. */
   name: string
   place: Place
   required: boolean
   schema: JsonObject
 }
 
-/** What somebody decided for all arguments of a name. */
+/** The user's decisions for arguments by name. */
 export interface Decisions {
   /** Values: texts with `${NAME}`, or templates of `env`. */
   bind: Readonly<Record<string, string>>
@@ -37,35 +37,35 @@ export interface Decisions {
 /** A decision that an operation cannot follow. */
 export class Misuse extends Error {}
 
-/** What is known of an operation when its parts are decided. */
+/** Context of deciding about an operation's parts. */
 export interface Fixing {
   credentials: Credentials
   schemes: JsonObject
   refs: Refs
-  /** Of the configuration. */
+  /** Name of the configuration. */
   name: string
   decisions: Decisions
   /** For messages: `GET /pets`. */
   shown: string
   /** Names of its query parameters. */
   query: readonly string[]
-  /** Names of all arguments, also of those that are not asked for. */
+  /** Names of all arguments, including omitted ones. */
   known: Set<string>
-  /** The names of its arguments are given: those of credentials stay. */
+  /** Whether argument names are given, so that those of credentials are kept. */
   isNamed: boolean
-  /** The login that a part is, where the name alone does not say that; undefined: as the name says. */
+  /** The login of a part, if its name is ambiguous; undefined: by name. */
   login: ((place: Place, name: string) => string | undefined) | undefined
 }
 
 /**
- * What becomes of a part: `ask` the model for it, `omit` it, or send a value of `.Config`.
- * @param config where such a value is put
+ * The decision about a part: `ask` the model, `omit` it, or send a value of `.Config`.
+ * @param config receives such a value
  * @throws Misuse
  */
 export function decide(part: Part, fixing: Fixing, config: Map<string, string>): 'ask' | 'omit' | Fixed {
   const { bind, drop } = fixing.decisions
   const { name, wanted, required } = part
-  // A name that no argument can have may be given as the API has it.
+  // A name unsuitable for arguments may be given as in the API.
   const names = argumentName(wanted) === wanted ? [name] : [name, wanted]
   for (const one of names) fixing.known.add(one)
   const dropped = names.find((one) => drop.includes(one))
@@ -94,7 +94,7 @@ export function checkNames({ bind, drop }: Decisions, known: ReadonlySet<string>
     }
 }
 
-/** @throws Misuse for a value of another type */
+/** @throws Misuse for a value of the wrong type */
 function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, string>): Fixed {
   const text = fixing.decisions.bind[bound]!
   const types = typesIn(part.schema)
@@ -119,7 +119,7 @@ function isBody(place: Place): boolean {
   return place === 'body' || place === 'request'
 }
 
-/** `${NAME}` and `${NAME:default}` as templates. */
+/** Converts `${NAME}` and `${NAME:default}` to template actions. */
 function withEnv(text: string): string {
   return text.replace(
     /\$\{([A-Za-z_]\w*)(?::([^{}]*))?\}/g,
@@ -142,7 +142,7 @@ function fits(value: Json, type: string): boolean {
   return isOf(value, type)
 }
 
-/** The types of values that a schema made by `toSchema` allows, without null; none: any. */
+/** The value types that a schema of `toSchema` allows, without null; empty: any. */
 function typesIn(schema: JsonObject): Set<string> {
   const own = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type]
   const ofValues = own.length > 0 ? [] : listOf(schema.enum).map((value) => typeof value)
@@ -150,7 +150,7 @@ function typesIn(schema: JsonObject): Set<string> {
   return new Set([...own, ...ofValues, ...inner].map(String).filter((type) => type !== 'null'))
 }
 
-/** Names of credentials, in lower case and without what joins words. */
+/** Names of credentials, in lower case and without separators. */
 const CREDENTIALS = new Set(
   (
     'token accesstoken authtoken authenticationtoken authorizationtoken oauthtoken apitoken bearertoken privatetoken ' +
@@ -158,11 +158,11 @@ const CREDENTIALS = new Set(
     'subscriptionkey appkey clientsecret consumersecret appsecret authorization'
   ).split(' '),
 )
-/** Tokens that open nothing: they say where to go on, or that a request is the same again. */
+/** Tokens that are not secret: for pagination or idempotency. */
 const OPEN_TOKEN =
   /(?:page|next|prev|previous|continu\w{0,9}|cursor|idempoten\w{0,9}|sync|delta|resume|skip|state|request|csrf|xsrf)[-_]?(?:page[-_]?)?(?:token|key)$/i
 const SECRET_END = /(?:auth|authorization|token|key|secret|signature|password|credentials?)$/i
-/** Names of what goes into an `Authorization` header, where another place takes it (RFC 6750, 2.2 and 2.3). */
+/** Names of bearer tokens sent in other places than `Authorization` (RFC 6750, 2.2 and 2.3). */
 const BEARERS = new Set(
   'token accesstoken authtoken oauthtoken apitoken bearertoken usertoken sessiontoken jwt'.split(' '),
 )
@@ -173,7 +173,7 @@ const folded = (name: string) =>
     .replace(/^x[-_]/, '')
     .replace(/[-_.]/g, '')
 
-/** Whether it is a security scheme's, or is called like a credential; a path names what a call is about. */
+/** Whether it belongs to a security scheme, or has the name of a credential; path parameters identify resources. */
 function isCredential({ wanted, place, schema }: Part, { schemes, refs, query, isNamed }: Fixing): boolean {
   if (isNamed || place === 'path' || place === 'request') return false
   if (keyScheme(schemes, refs, place, wanted) !== undefined) return true
@@ -182,14 +182,14 @@ function isCredential({ wanted, place, schema }: Part, { schemes, refs, query, i
   if (CREDENTIALS.has(folded(wanted))) return true
   if (place === 'header') return isSecretHeader(wanted) && SECRET_END.test(wanted) && !OPEN_TOKEN.test(wanted)
   if (place === 'cookie') return /sess|sid$/i.test(wanted)
-  // A key alone may be that of a value; beside a token it says which application asks.
+  // `key` alone may be an ordinary value; together with a token it identifies the application.
   return place === 'query' && wanted === 'key' && query.some((one) => BEARERS.has(folded(one)))
 }
 
 function fromEnvironment(part: Part, fixing: Fixing, config: Map<string, string>): 'omit' | Fixed {
   const { place, required } = part
   const sent = sentKey(part, fixing.credentials)
-  // It is sent once, unless a JSON body has to have it.
+  // Sent only once, unless required in a JSON body.
   if (sent !== undefined && !(required && place === 'body')) return 'omit'
   const source = sent === undefined ? sourceFor(part, fixing) : undefined
   return source ? fromVariable(source, config) : { value: `.Config.${sent}`, mayBeEmpty: true }
@@ -200,7 +200,7 @@ function fromVariable({ key, variable }: CredentialSource, config: Map<string, s
   return { value: `.Config.${key}`, mayBeEmpty: true }
 }
 
-/** The key of the same credential, where a security scheme sends it already. */
+/** The key of the same credential, if a security scheme already sends it. */
 function sentKey(
   { place, wanted }: Part,
   { headers, query, cookies, bearer }: Credentials,

@@ -5,20 +5,20 @@ import { namer, slug } from './tool-names.ts'
 
 export interface Member extends MadeTool {
   operation: Operation
-  /** Its line in the list of all operations. */
+  /** Its entry in the list of all operations. */
   listed: { name?: string }
   config: ReadonlyMap<string, string>
 }
 
 export interface Group {
-  /** Empty: all tools are in one. */
+  /** Empty: a single group with all tools. */
   end: string
   members: Member[]
 }
 
 /**
- * Tools in lists that a model can afford: one where that is enough, else one for each tag (or first segment of the
- * path), and several for a tag that is too large. Tags that begin alike go together where they are small.
+ * Groups tools in lists of a size suitable for models: one if possible, else one for each tag (or first path segment),
+ * several for a large tag, and combined ones for small tags with a common prefix.
  * @param limit characters of a list
  */
 export function groupsOf(members: readonly Member[], limit: number): Group[] {
@@ -38,10 +38,10 @@ export function groupsOf(members: readonly Member[], limit: number): Group[] {
 
 type Named = [name: string, members: Member[]]
 
-/** Tools of a path that has few of them, which no tag brings together: a list of their own is not worth it. */
+/** Maximum tools of an untagged path that are merged with others. */
 const FEW = 3
 
-/** What only first segments of paths name goes together where it is small: flat paths have one for each operation. */
+/** Merges small groups named only by path segments, as flat paths have one for each operation. */
 function packed(named: readonly Named[]): Named[] {
   const isSmall = ([, list]: Named) =>
     list.length <= FEW && list.every(({ operation: { tags } }) => !slug(tags[0] ?? ''))

@@ -31,37 +31,37 @@ import { configurationYaml } from './yaml.ts'
 export { readOthers } from './open-document.ts'
 
 export interface ImportOptions extends Selection {
-  /** Of the configuration; those of several begin with it. Default: made of the document's title. */
+  /** Name of the configuration, and prefix of further ones. Default: from the document's title. */
   name?: string
   /** Where the tools are served. Default: `/` and the name. */
   prefix?: string
-  /** Base URL of the API instead of the document's servers. */
+  /** Base URL of the API, replacing the document's servers. */
   server?: string
-  /** Headers of every tool, as templates; they win over those of the document. */
+  /** Header templates for every tool; they override those of the document. */
   headers?: Readonly<Record<string, string>>
-  /** Values that are sent instead of arguments of these names: texts with `${NAME}`, or templates of `env`. */
+  /** Values that replace arguments by name: texts with `${NAME}`, or templates of `env`. */
   bind?: Readonly<Record<string, string>>
-  /** Names of optional arguments that are left out. */
+  /** Names of optional arguments to omit. */
   drop?: readonly string[]
-  /** URL that the document was read from. */
+  /** URL of the document. */
   base?: string
-  /** What every call of an operation sends as it is. */
+  /** Constant parts of an operation's calls. */
   fixed?: (operation: Operation) => FixedParts | undefined
-  /** What made the configurations, for their first line. Default: `plantgw import openapi`, and of what. */
+  /** What created the configurations, for their first line. Default: `plantgw import openapi`, and the source. */
   made?: string
-  /** The files that it refers to. Default: what refers to one is skipped. */
+  /** Referenced files. Default: operations that need one are skipped. */
   others?: Others
-  /** Characters of a prefix's `tools/list`. Default 38,000, which `plantgw validate` says nothing against. */
+  /** Maximum characters of a prefix's `tools/list`. Default 38,000, within the limit of `plantgw validate`. */
   listSize?: number
 }
 
 export interface FixedParts {
   /** Templates. */
   headers: Readonly<Record<string, string>>
-  /** A template in which the properties of the body are arguments. */
+  /** A template with the body's properties as arguments. */
   body?: string
   followRedirects?: boolean
-  /** The name of the login that a part is, where it is called like one: each has a variable of its own. */
+  /** The login's name for a part that looks like one, so that each login has its own variable. */
   login?: (place: Place, name: string) => string | undefined
 }
 
@@ -71,37 +71,37 @@ export interface ImportedConfiguration {
   /** YAML. */
   text: string
   tools: string[]
-  /** Those of the environment that its templates read; not those of MCP servers, which their import lists. */
+  /** Environment variables read by its templates; those of MCP servers are listed by their import. */
   variables: ReadVariable[]
 }
 
 export interface Imported {
   configurations: ImportedConfiguration[]
-  /** All operations of the document. */
+  /** Number of operations in the document. */
   operations: number
   imported: number
-  /** Those that the selection leaves out. */
+  /** Number excluded by the selection. */
   notSelected: number
   skipped: { operation: string; reason: string }[]
-  /** Parts of operations that were imported. */
+  /** Omitted parts of imported operations. */
   leftOut: { operation: string; what: string; reason: string }[]
-  /** How many tools have a shorter name than their operation, for the length of a name that the title says. */
+  /** How many tools have shorter names than their operations, because of the configuration's long name. */
   shortened?: { tools: number; name: string }
-  /** All operations in the order of the document. */
+  /** All operations in document order. */
   listed: ListedOperation[]
-  /** The tags that the document describes. */
+  /** The tags described in the document. */
   tags: ReadonlyMap<string, Tag>
 }
 
-/** An operation, and what became of it. */
+/** An operation, and the result of importing it. */
 export interface ListedOperation {
-  /** `GET /pets`; only a path where that cannot be read. */
+  /** `GET /pets`; only a path if unreadable. */
   operation: string
   tags: readonly string[]
   summary: string
-  /** Of its tool; undefined: it was not imported. */
+  /** Name of its tool; undefined: not imported. */
   name?: string
-  /** Why it was skipped; undefined: it was not, or the selection leaves it out. */
+  /** Why it was skipped; undefined: imported, or excluded by the selection. */
   reason?: string
 }
 
@@ -112,13 +112,13 @@ export type ImportResult =
   /** It is neither JSON nor YAML. */
   | { fault?: undefined; findings: Finding[] }
 
-/** Characters of a name that leave enough for those of tools. */
+/** Maximum characters of a configuration name that leaves room for tool names. */
 const SHORT_NAME = 8
 const LIST_SIZE = 38_000
 
 /**
- * Makes configurations of an OpenAPI 3.0 or 3.1 or a Swagger 2.0 document. Nothing is fetched. What cannot be
- * expressed is skipped with a reason. Never throws on what a document says.
+ * Creates configurations from an OpenAPI 3.0 or 3.1 or Swagger 2.0 document, without fetching anything. Unsupported
+ * operations are skipped with a reason. Never throws because of a document's content.
  * @throws Misuse for `bind` or `drop` that no operation can follow
  */
 export function importOpenApi(source: Source, options: ImportOptions = {}): ImportResult {
@@ -149,7 +149,7 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
   }
 }
 
-/** @returns how many names are not whole */
+/** @returns how many names were shortened */
 function nameTools(groups: readonly Group[], name: string): number {
   const all = groups.flatMap(({ end, members }) =>
     members.map((member) => ({ member, server: serverName(name, end) })),
@@ -234,7 +234,7 @@ function listedOperation(operation: Operation | Unread): ListedOperation {
   return { operation: shown, tags, summary: plainText(summary || description, LENGTHS.nested) }
 }
 
-/** Schemes that cannot be read are reported by the operations that need them. */
+/** Unreadable schemes are reported by operations that need them. */
 function schemesOf(document: JsonObject, version: Version, refs: Refs): JsonObject {
   if (version === '2.0') return oldSchemes(document)
   try {
@@ -250,10 +250,10 @@ function setHeader(headers: Map<string, string>, name: string, value: string): v
   headers.set(name, value)
 }
 
-/** Of a tool that has an `outputSchema`, beside the schema: its key, and what wraps an array. */
+/** Characters of an `outputSchema` beside the schema itself: its key, and the wrapper of an array. */
 const OUTPUT_FRAME = 100
 
-/** Adds what tools are found by, and what they return as long as the list has room. */
+/** Adds search words, and output schemas while the list has room. */
 function describeTools(
   { members }: Group,
   tags: ReadonlyMap<string, Tag>,
@@ -264,7 +264,7 @@ function describeTools(
   let left = listSize - members.reduce((sum, { size }) => sum + size, 0)
   for (const { tool, operation } of members) {
     const { group, keywords } = foundBy(operation, tags)
-    // A group for all says nothing that the name of the server does not.
+    // A single group is already described by the server's name.
     if (several && group) tool.group = group
     if (keywords) tool.keywords = keywords
     const schema = outputOf(operation, refs)
@@ -297,13 +297,13 @@ function write(
   return { name: own, prefix: path || '/', text, tools: members.map(({ tool }) => tool.name), variables }
 }
 
-/** The tag that all of them have, else what the list is named after. */
+/** The tag common to all, or the name of the list. */
 function aboutOf(end: string, members: readonly Member[]): string {
   const [tag, ...others] = new Set(members.map(({ operation }) => operation.tags[0]))
   return end === '' ? '' : plainText(others.length > 0 ? end : (tag ?? end), 80)
 }
 
-/** The document decides where its API is: what is advised against there is silenced with that reason. */
+/** The document determines the API's address, so advice against it is silenced with that reason. */
 function commentsOf(config: ReadonlyMap<string, string>): Map<string, string> {
   const made = new Map<string, string>()
   for (const [key, value] of config) {

@@ -3,16 +3,16 @@ import { Document, isMap, isScalar, isSeq, type Node, visit, type YAMLMap, type 
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { layOut } from './yaml.ts'
 
-/** What a merge did: paths of values that changed, and of those that both sides changed, which stay as they are. */
+/** Result of a merge: paths of changed values, and of conflicts, which are kept. */
 export interface Merged {
   changed: string[]
   conflicts: string[]
 }
 
 /**
- * Merges what changed between two versions of a map into an edited one: values that nobody edited become the new ones,
- * and comments and order stay. Lists of maps with names are merged by these names.
- * @param except keys that stay
+ * Merges the changes between two versions of a map into an edited one: unedited values are updated, comments and order
+ * are kept. Lists of named maps are merged by name.
+ * @param except keys that are kept
  */
 export function mergeMap(
   node: YAMLMap,
@@ -45,7 +45,7 @@ function mergeValue(
   if (isDeepStrictEqual(before, after)) return
   const own = heldValue(held)
   if (isDeepStrictEqual(own, after)) return
-  // What is inside first: its comments stay.
+  // Nested values first, to keep their comments.
   if (isMap(held) && isObject(before) && isObject(after)) mergeMap(held, before, after, merged, path)
   else if (isSeq(held) && isNamed(own) && isNamed(before) && isNamed(after))
     mergeNamed(held, before, after, merged, path)
@@ -72,7 +72,7 @@ function mergeNamed(list: YAMLSeq, before: Named, after: Named, merged: Merged, 
   }
 }
 
-/** What other places of the file repeat stays. */
+/** Values repeated elsewhere in the file are kept. */
 export function hasAnchor(node: Node | undefined): boolean {
   let found = false
   if (node)
@@ -84,11 +84,11 @@ export function hasAnchor(node: Node | undefined): boolean {
   return found
 }
 
-/** A node with the comments of the one whose place it takes. */
+/** A node with the comments of the one that it replaces. */
 function replaced(held: Node | undefined, value: Json): Node {
   const made = nodeOf(value)
   const { commentBefore: above = null, comment: beside = null } = held ?? {}
-  // Beside a scalar is below a list or a map.
+  // A comment beside a scalar would be below a list or map.
   const isMoved = isScalar(held) && !isScalar(made)
   const before = [above, isMoved ? beside : null].filter((one) => one !== null)
   if (before.length > 0) made.commentBefore = before.join('\n')
@@ -102,7 +102,7 @@ export function nodeOf(value: Json): Node {
   return node
 }
 
-/** As the file says it. */
+/** The value in the file. */
 export function heldValue(node: Node | undefined): Json | undefined {
   return node === undefined ? undefined : (node.toJSON() as Json)
 }

@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 import { decoded } from '../tools/credentials.ts'
 
-/** A map; what a document says in another form counts as not said. */
+/** A map; a value of another type counts as absent. */
 export const isMap: (value: unknown) => value is JsonObject = isObject
 
 export function mapOf(value: unknown): JsonObject {
@@ -18,7 +18,7 @@ export function listOf(value: unknown): Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The maps of a list. */
+/** The maps in a list. */
 export function maps(value: unknown): JsonObject[] {
   return listOf(value).filter(isMap)
 }
@@ -27,13 +27,13 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Schemas that are followed too far: to be tried again less deep; never thrown out of the room. */
+/** A schema is too large at this depth and must be tried with less; internal to this room. */
 export class TooLarge extends Error {}
 
-/** Why a part of a document cannot be used; never leaves the room. */
+/** Why part of a document is unusable; internal to this room. */
 export class Unfit extends Error {}
 
-/** Why a part cannot be used. @throws what is no `Unfit` */
+/** The reason for an unusable part. @throws other errors */
 export function reasonOf(error: unknown): string {
   if (error instanceof Unfit) return error.message
   throw error
@@ -45,15 +45,15 @@ export type ReadDocument =
   | { document: JsonObject; version: Version }
   /** Why it is not an OpenAPI document. */
   | { fault: string }
-  /** Not JSON or YAML: where. */
+  /** It is not JSON or YAML. */
   | { findings: Finding[] }
 
-/** At most so many faults are reported: those after the first often follow from it. */
+/** Maximum faults reported, as later ones often follow from the first. */
 const MAX_FAULTS = 5
-/** The YAML parser takes time by the square of their number. */
+/** Detects many tags, for which the YAML parser takes quadratic time. */
 const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
 
-/** Reads JSON or YAML text as an OpenAPI 3.0 or 3.1 or a Swagger 2.0 document. Never throws. */
+/** Reads JSON or YAML as an OpenAPI 3.0 or 3.1 or Swagger 2.0 document. Never throws. */
 export function readDocument(source: Source): ReadDocument {
   const read = parseText(source)
   return 'findings' in read ? read : versionOf(read.value, source.file)
@@ -81,7 +81,7 @@ function versionOf(document: Json, file: string): ReadDocument {
       ? { document, version: '2.0' }
       : { fault: `Swagger ${version} is not supported` }
   if (/^3\.0(\.|$)/.test(version) || version === '3') return { document, version: '3.0' }
-  // 3.2 adds to 3.1.
+  // 3.2 extends 3.1.
   if (/^3\.[1-9]/.test(version)) return { document, version: '3.1' }
   return {
     fault: `OpenAPI ${version.slice(0, 20)} is not supported; supported are OpenAPI 3.0 and 3.1, and Swagger 2.0`,
@@ -148,13 +148,13 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
-/** References that lead to references. */
+/** Maximum chained references. */
 const MAX_HOPS = 20
 
 export interface Refs {
-  /** Follows `$ref` to what it stands for. @throws Unfit when that is not in the document */
+  /** Follows `$ref`. @throws Unfit if the target is missing */
   follow(value: Json | undefined): JsonObject
-  /** What one `$ref` names. @throws Unfit */
+  /** The target of one `$ref`. @throws Unfit */
   target(ref: string): Json
 }
 
@@ -205,25 +205,25 @@ function lookUp(document: Json, pointer: string, ref: string): Json {
   return found
 }
 
-/** The files that a description refers to, by URL: their values, or why they cannot be read. */
+/** The referenced files by URL: their values, or why they are unreadable. */
 export interface Others {
-  /** URL of the description itself. */
+  /** URL of the description. */
   base: string
   files: ReadonlyMap<string, Other>
 }
 
 type Other = { value: Json } | { fault: string }
 
-/** More files are no description of one API; the largest known, of DigitalOcean, has 2,500. */
+/** Maximum files; the largest known description (DigitalOcean) has 2,500. */
 const MAX_FILES = 10_000
-/** Characters of all files. */
+/** Maximum characters of all files. */
 const MAX_CHARACTERS = 64 * 1024 * 1024
 
 /**
- * Reads the files that a description refers to, and those that they refer to. What cannot be read is reported where it is
- * needed. References in those files become absolute.
+ * Reads all files that a description refers to, directly or indirectly. Faults are reported where a file is needed.
+ * References in those files become absolute.
  * @param base URL of the description
- * @param load gives the text of a URL; its error's message is reported as the reason
+ * @param load returns the text of a URL; its error's message is the reason
  */
 export async function readOthers(
   { file, text }: { file: string; text: string },
@@ -232,7 +232,7 @@ export async function readOthers(
 ): Promise<Others> {
   const files = new Map<string, Other>()
   const others = { base, files }
-  // Most descriptions are one file: they are not read twice.
+  // Avoids parsing a single-file description twice.
   if (!/\$ref["']?\s*:\s*["']?[^#"'\s]/.test(text)) return others
   const read = parseText({ file, text })
   const waiting = 'findings' in read ? [] : namedBy(read.value, base, base)
@@ -261,13 +261,13 @@ async function readOther(url: string, load: (url: string) => Promise<string>): P
   }
 }
 
-/** The files that the references in a value name. The references are made absolute. */
+/** The files referenced in a value, whose references are made absolute. */
 function namedBy(value: Json, url: string, base: string): string[] {
   const named = new Set<string>()
   const seen = new Set<Json>()
   const waiting = [value]
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    // What an alias of YAML stands for comes again.
+    // A YAML alias may have been visited.
     if (typeof at !== 'object' || at === null || seen.has(at)) continue
     seen.add(at)
     waiting.push(...Object.values(at as JsonObject))

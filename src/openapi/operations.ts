@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, type Version } from './open-document.ts'
 import { oldContent, oldOperation, oldServers } from './swagger.ts'
 
-/** An operation in the form of OpenAPI 3, with its references to parameters and bodies followed. */
+/** An operation in OpenAPI 3 form, with references to parameters and bodies resolved. */
 export interface Operation {
   /** Upper case. */
   method: string
@@ -18,13 +18,13 @@ export interface Operation {
   body: Body | undefined
   /** Alternatives; undefined: those of the document. */
   security: Json | undefined
-  /** The nearest that are given. */
+  /** The innermost servers given. */
   servers: Json | undefined
-  /** The content of each success (2xx), empty where it has none; read only where it is wanted. @throws Unfit */
+  /** The content of each success (2xx), empty if none; resolved on demand. @throws Unfit */
   results: () => Content[]
 }
 
-/** Media types, each with what is said of it. */
+/** Media types with their descriptions. */
 export type Content = (readonly [type: string, media: JsonObject])[]
 
 export interface Body {
@@ -40,13 +40,13 @@ export interface Unread {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
 
-/** Every operation in the order of the document, or the reason why it cannot be read. */
+/** Every operation in document order, or why it is unreadable. */
 export function operationsOf(
   document: JsonObject,
   version: Version,
   refs: Refs,
 ): Generator<Operation | Unread> {
-  // Beside a reference of a path or an operation there may be more.
+  // References of paths and operations may have siblings.
   const merged = (given: Json | undefined): JsonObject => {
     const { $ref: _, ...own } = mapOf(given)
     return { ...refs.follow(given), ...own }
@@ -113,7 +113,7 @@ function readOperation(
   }
 }
 
-/** The responses that say that a call has succeeded. @throws Unfit */
+/** The success responses. @throws Unfit */
 function successes({ responses }: JsonObject, refs: Refs): JsonObject[] {
   const all = Object.entries(mapOf(responses))
   return all.filter(([status]) => /^2(?:\d\d|XX)$/i.test(status)).map(([, one]) => refs.follow(one))
@@ -131,13 +131,13 @@ function bodyOf(given: Json | undefined, refs: Refs): Body | undefined {
   return { required: body.required === true, description: textOf(body.description) ?? '', content }
 }
 
-/** Which operations are wanted; what is not given leaves nothing out. */
+/** Selection of operations; absent members select all. */
 export interface Selection {
-  /** It has one of these tags, in any case of letters. */
+  /** At least one of these tags, regardless of case. */
   tags?: readonly string[]
-  /** One of them matches its `operationId`, or its method and path, such as `GET /pets/{id}`. */
+  /** At least one matches its `operationId`, or its method and path, such as `GET /pets/{id}`. */
   include?: readonly RegExp[]
-  /** None of them does. */
+  /** None of these matches. */
   exclude?: readonly RegExp[]
 }
 

@@ -1,16 +1,16 @@
 import { conditionText, joined, members, print, range, separator, sourceText, type Write } from './style.ts'
 import type { Pair } from './tool-draft.ts'
 
-/** A part of a query or form, as templates. */
+/** A part of a query or form, as template text. */
 interface Piece {
   text: string
-  /** The action of its block, such as `if .Config.key`; undefined: it is always there. */
+  /** Action of its block, such as `if .Config.key`; undefined: unconditional. */
   block?: string
 }
 
 /**
- * Pairs of a query or form as a template, joined by `&`; nothing for what is not given.
- * @param start what stands before the first one, where there is one
+ * Pairs of a query or form as a template, joined by `&`, with absent ones omitted.
+ * @param start text before the first pair, if any
  */
 export function pairsText(pairs: readonly Pair[], start: string, place: 'query' | 'form'): string {
   const pieces = piecesOf(pairs, place === 'form')
@@ -23,7 +23,7 @@ export function pairsText(pairs: readonly Pair[], start: string, place: 'query' 
     return before + others.map((piece) => inBlock(piece, '&')).join('')
   }
   if (others.length < 2) return others.map((piece) => inBlock(piece, start)).join('')
-  // Only the template's own text is written as it is in every place: a form would encode a separator of an action.
+  // Only literal text is never escaped: a form would encode a separator written by an action.
   const between = `{{if $and}}&{{${start === '' ? '' : `else}}${start}{{`}end}}`
   const blocks = others.map((piece, i) =>
     inBlock(piece, i === 0 ? start : between, i < others.length - 1 ? '{{$and = true}}' : ''),
@@ -43,13 +43,13 @@ function piecesOf(pairs: readonly Pair[], isForm: boolean): Piece[] {
   return [isAlways ? { text: `{{${pipe}}}` } : { block: `with ${pipe}`, text: '{{.}}' }, ...others]
 }
 
-/** Written by `toQuery`, which sends an empty text, too. */
+/** Written by `toQuery`, which also sends empty texts. */
 function isMember({ arg: { fixed }, what: { kind } }: Pair): boolean {
   return (kind === 'scalar' || kind === 'deep') && !fixed?.mayBeEmpty
 }
 
 function objectOf(pairs: readonly Pair[], isForm: boolean): string {
-  // In a query, a template that reads all arguments would keep the gateway from sending others by itself.
+  // In a query, reading all arguments would prevent the gateway from sending others itself.
   if (isForm && pairs.every(({ arg, name }) => arg.name === name && !arg.fixed))
     return `pick .Args ${pairs.map(({ name }) => JSON.stringify(name)).join(' ')}`
   return `dict ${pairs.map(({ arg, name }) => `${JSON.stringify(name)} ${sourceText(arg)}`).join(' ')}`
@@ -60,7 +60,7 @@ function pieceOf(pair: Pair): Piece {
   const value = sourceText(arg)
   const given = conditionText(arg)
   const text = textOf(pair)
-  // A list or an object may be empty.
+  // A list or object may be empty.
   if (what.mixed) return { block: `if not (eq (toJSON ${value}) "null" "[]")`, text }
   if (what.kind === 'array' || what.kind === 'object') return { block: `if ${value}`, text }
   return given === undefined ? { text } : { block: `if ${given}`, text }
@@ -69,7 +69,7 @@ function pieceOf(pair: Pair): Piece {
 function textOf({ arg, name, what, style: { style, explode } }: Pair): string {
   const key = encodeURIComponent(name)
   const value = sourceText(arg)
-  // A template would write a value of `.Config` into a URL as it is.
+  // Templates do not escape values of `.Config` in URLs.
   const write: Write = arg.fixed ? (text) => `{{urlquery ${text}}}` : print
   const one = (text: string) => `${key}=${write(text)}`
   const each = `${range('$i, $v := ', value)}{{if $i}}&{{end}}${one('$v')}{{end}}`

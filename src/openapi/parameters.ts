@@ -15,13 +15,13 @@ import {
 import { addPart, type Draft, type DraftArg, leaveOutMember } from './tool-draft.ts'
 import { isFraming, isHeaderName, LENGTHS } from './tool-names.ts'
 
-/** OpenAPI gives these other places. */
+/** OpenAPI describes these elsewhere. */
 const IGNORED = new Set(['accept', 'content-type'])
 const ORDER = ['query', 'header', 'path', 'cookie']
 const NEUTRAL = /[\p{Cc}\p{Cs}]/u
 
 /**
- * Adds the parameters of an operation. One that cannot be sent is left out, or ends it where it is required.
+ * Adds an operation's parameters. An unsupported one is omitted, or makes the operation unsupported if required.
  * @throws Unfit
  */
 export function addParameters(draft: Draft, parameters: readonly JsonObject[]): void {
@@ -80,7 +80,7 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
   }
 }
 
-/** Whether a value that the description itself gives for a parameter has a slash. */
+/** Whether the description's own values for a parameter contain a slash. */
 function showsSlash({ example, examples }: JsonObject, schema: JsonObject): boolean {
   const ofSchema = [schema.example, schema.examples, schema.enum, schema.const, schema.default]
   const given = [example, ...Object.values(mapOf(examples)).map((one) => mapOf(one).value), ...ofSchema]
@@ -104,12 +104,12 @@ function addHeader(
     if (known.toLowerCase() === name.toLowerCase()) draft.headers.delete(known)
   const own = style.style.endsWith('Delimited') ? { ...style, style: 'simple' } : style
   const text = inPlace(arg, name, what, own, 'header')
-  // The header is not sent where there is no value.
+  // The header is omitted without a value.
   const given = arg.fixed && conditionText(arg)
   draft.headers.set(name, given === undefined ? text : `{{with ${given}}}{{.}}{{end}}`)
 }
 
-/** Whether the header is to be an argument. @throws Unfit */
+/** Whether the header can be an argument. @throws Unfit */
 function isSettable(draft: Draft, name: string): boolean {
   const lower = name.toLowerCase()
   if (IGNORED.has(lower)) return false
@@ -128,7 +128,7 @@ function styleOf({ in: place, style, explode, content }: JsonObject): Style {
   return { style: own, explode: typeof explode === 'boolean' ? explode : own === 'form' }
 }
 
-/** @throws Unfit for a content that is not JSON */
+/** @throws Unfit for content other than JSON */
 function schemaOf({ schema, content }: JsonObject): JsonObject {
   if (content === undefined) return mapOf(schema)
   const [type, media] = Object.entries(mapOf(content))[0] ?? ['nothing', {}]

@@ -4,9 +4,9 @@ import type { Operation } from './operations.ts'
 import { flatten } from './schema.ts'
 import { plainText } from './tool-names.ts'
 
-/** Characters that the schema of a response may add to a tool. */
+/** Maximum characters of a response's schema in a tool. */
 const MAX_SIZE = 800
-/** Levels of members, and characters of a description (0: only the type); the first that keeps the size is taken. */
+/** Levels of members, and characters of a description (0: only types); the first that fits is used. */
 const TRIES = [
   { depth: 4, words: 80 },
   { depth: 3, words: 80 },
@@ -16,37 +16,37 @@ const TRIES = [
   { depth: 1, words: 80 },
   { depth: 1, words: 0 },
 ]
-/** Schemas that are looked at, members of an object, alternatives, and values of an enum. */
+/** Maximum schemas examined, members of an object, alternatives, and values of an enum. */
 const MAX_SCHEMAS = 1_000
 const MAX_MEMBERS = 60
 const MAX_ALTERNATIVES = 4
 const MAX_VALUES = 6
 
 const JSON_TYPE = /^(?:application|text)\/(?:[\w.-]+\+)?json\b/i
-/** Other notations of the same data: an API that has several is asked for JSON. */
+/** Other notations of the same data: the API is asked for JSON. */
 const OTHER_TYPE = /^(?:application|text)\/(?:[\w.-]+\+)?(?:xml|yaml|x-yaml|plain)\b|^\*\/\*/i
 
 /**
- * The `outputSchema` of a tool: what a response is made of, in names and words. The gateway and clients refuse a result that
- * does not match, and few descriptions are right about what may be null, missing, or a number in quotes: only the kind of
- * the whole is checked, and the types of members are words.
- * @returns undefined where not every success is a JSON object
+ * The `outputSchema` of a tool: names and descriptions of a response. The gateway and clients refuse results that do
+ * not match, and descriptions are often wrong about null, missing members and quoted numbers: so only the outer type is
+ * checked, and the types of members are described in words.
+ * @returns undefined unless every success is a JSON object
  */
 export function outputOf({ method, results }: Operation, refs: Refs): JsonObject | undefined {
   if (method === 'HEAD') return undefined
   try {
     const schemas = results().flatMap(schemasOf)
     const [first, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one])).values()
-    // The response decides which of several it is.
+    // The response decides which schema applies.
     return first === undefined || others.length > 0 ? undefined : bounded(first, refs)
   } catch (error) {
-    // A response that is not understood is given as it is.
+    // An unsupported response is returned without a schema.
     reasonOf(error)
     return undefined
   }
 }
 
-/** What a success says of its body: nothing where it has none. @throws Unfit where that may be something else than JSON */
+/** The schemas of a success's body: none if it has no body. @throws Unfit if it may not be JSON */
 function schemasOf(content: readonly (readonly [type: string, media: JsonObject])[]): JsonObject[] {
   if (content.length === 0) return []
   const media = content.find(([type]) => JSON_TYPE.test(type))?.[1]
@@ -66,7 +66,7 @@ function bounded(schema: JsonObject, refs: Refs): JsonObject | undefined {
   return made && shortened(made)
 }
 
-/** The members that stand first. */
+/** Keeps the first members. */
 function shortened(schema: JsonObject): JsonObject | undefined {
   const { properties, ...rest } = schema
   let left = MAX_SIZE - JSON.stringify(rest).length
@@ -103,7 +103,7 @@ function isAllObjects({ anyOf, oneOf }: JsonObject, refs: Refs): boolean {
   })
 }
 
-/** A schema that says what there is, and refuses nothing. */
+/** A schema that describes without refusing anything. */
 function loose(given: Json | undefined, walk: Walk, depth: number, path: readonly Json[]): JsonObject {
   if (--walk.left < 0 || !isMap(given)) return {}
   const { schema, properties, sources } = flatten(given, walk.refs)
@@ -126,7 +126,7 @@ function loose(given: Json | undefined, walk: Walk, depth: number, path: readonl
   const alternatives = [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
   if (alternatives.length > 0 && alternatives.length <= MAX_ALTERNATIVES) {
     const all = alternatives.map(inside)
-    // One that says nothing allows all that the others do.
+    // An empty alternative would allow everything.
     if (all.every((one) => Object.keys(one).length > 0)) made.anyOf = all
   }
   return made
@@ -136,13 +136,13 @@ function put(made: JsonObject, key: string, schema: JsonObject): void {
   if (Object.keys(schema).length > 0) made[key] = schema
 }
 
-/** Without `null`, which may be anywhere. */
+/** Without `null`, which may occur anywhere. */
 function typesOf(schema: JsonObject): string[] {
   const given = [schema.type ?? []].flat().filter((type) => typeof type === 'string' && type !== 'null')
   return [...new Set(given as string[])]
 }
 
-/** The description and the values that are known, or else the type where it is not a string. */
+/** The description with known values, or else the type unless string. */
 function wordsOf(schema: JsonObject, longest: number): string {
   const text =
     longest === 0 ? '' : plainText(textOf(schema.description) ?? textOf(schema.title) ?? '', longest)

@@ -3,34 +3,34 @@ import { compilePattern } from '../template/index.ts'
 import { isMap, listOf, mapOf, type Refs, reasonOf, TooLarge, textOf, Unfit } from './open-document.ts'
 import { LENGTHS, plainText } from './tool-names.ts'
 
-/** How far schemas are followed. */
+/** How deeply schemas are followed. */
 export interface Bounds {
   /** Levels of properties, items and alternatives. */
   depth: number
-  /** Characters of a nested description; 0: none. */
+  /** Maximum characters of a nested description; 0: none. */
   description: number
 }
 
 export interface SchemaContext {
   refs: Refs
   bounds: Bounds
-  /** Schemas that may still be looked at. */
+  /** Number of schemas that may still be examined. */
   budget: { left: number }
-  /** Gets the names of members that are not described, as the schemas would be too large. */
+  /** Collects members without description, omitted because of size. */
   unsaid: Set<string>
-  /** Called with what could not be said exactly. */
+  /** Called for inexact conversions. */
   note(reason: string): void
 }
 
-/** Any JSON value, written out so that it does not look like an oversight. */
+/** Any JSON value, explicit to show that it is intended. */
 const ANY_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null']
 export const MAX_SCHEMAS = 4000
 const MAX_ALTERNATIVES = 12
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
 
 /**
- * A schema of OpenAPI as JSON Schema 2020-12 without references, in the keywords that model providers take. It may
- * allow more than the original where that cannot be said in them, never less: the API has the last word.
+ * Converts an OpenAPI schema to JSON Schema 2020-12 without references, with keywords that model providers accept. It
+ * may allow more than the original, never less: the API decides.
  * @throws TooLarge
  */
 export function toSchema(
@@ -49,7 +49,7 @@ export function toSchema(
     return describe({}, given, context, depth)
   }
   const { schema, sources } = parts
-  // A schema that recurs, or is too deep, is reduced to its type.
+  // A recursive or too deep schema is reduced to its type.
   const again = sources.some((source) => path.includes(source))
   const deep = again || depth >= context.bounds.depth
   const inside = (one: Json | undefined) => toSchema(one, context, depth + 1, [...path, ...sources])
@@ -75,21 +75,21 @@ export function toSchema(
   return made
 }
 
-/** A schema with its references followed and its `allOf` merged into it. */
+/** A schema with references followed and `allOf` merged. */
 interface Parts {
-  /** Its own keywords, those of the parts where it has none. */
+  /** Its own keywords, completed by those of its parts. */
   schema: JsonObject
-  /** Each with all that is said of it. */
+  /** All schemas of each property. */
   properties: Map<string, Json>
   required: string[]
-  /** The schemas of the document that it was made of, to find it again. */
+  /** The document's schemas that it consists of, to detect recursion. */
   sources: Json[]
 }
 
 const MAX_PARTS = 60
 const MAX_HOPS = 20
 
-/** @throws Unfit for a reference that leads nowhere, or back to itself */
+/** @throws Unfit for a dangling or circular reference */
 export function flatten(given: JsonObject, refs: Refs, hops = 0): Parts {
   if (hops > MAX_HOPS) throw new Unfit('a schema includes itself')
   const parts: JsonObject[] = []
@@ -107,7 +107,7 @@ export function flatten(given: JsonObject, refs: Refs, hops = 0): Parts {
     for (const [name, property] of properties) said.set(name, [...(said.get(name) ?? []), property])
     for (const name of listOf(part.required)) if (typeof name === 'string') required.add(name)
   }
-  // Each part forbids what only another one names.
+  // With several parts, each would forbid the others' properties.
   if (withProperties > 1 && schema.additionalProperties === false) delete schema.additionalProperties
   const entries = [...said].map(([name, all]): [string, Json] => [
     name,
@@ -124,7 +124,7 @@ export function flatten(given: JsonObject, refs: Refs, hops = 0): Parts {
 
 const SEPARATE = new Set(['allOf', '$ref', 'properties', 'required'])
 
-/** What is nearest goes first: a schema's own words count more than those of its parts. */
+/** Nearest first: a schema's own keywords override those of its parts. */
 function gather(given: Json, refs: Refs, parts: JsonObject[], sources: Json[], hops: number): void {
   if (!isMap(given)) return
   if (hops > MAX_HOPS || parts.length > MAX_PARTS)
@@ -139,7 +139,7 @@ function gather(given: Json, refs: Refs, parts: JsonObject[], sources: Json[], h
   for (const part of listOf(given.allOf)) gather(part, refs, parts, sources, hops + 1)
 }
 
-/** Takes an `anyOf` of one schema, or of one and null, out of a schema; and one that only restricts. */
+/** Removes an `anyOf` of one schema, possibly with null, or of restrictions only. */
 function takeLone(schema: JsonObject): Json | undefined {
   for (const key of ['anyOf', 'oneOf'] as const) {
     const given = listOf(schema[key])
@@ -177,7 +177,7 @@ function describe(
 
 const MAX_EXAMPLE = 60
 
-/** A description, and an example of the value where that is short and says more. */
+/** A description, with a short and informative example. */
 export function withExample(
   description: string,
   { example, examples, enum: values }: JsonObject,
@@ -188,7 +188,7 @@ export function withExample(
     : Object.values(mapOf(examples)).map((one) => mapOf(one).value)
   const value = example ?? first
   const shown = typeof value === 'string' || isNumber(value) ? plainText(String(value), MAX_EXAMPLE) : ''
-  // Generators write the name of the type where the author gave no example.
+  // Generators use the type's name if there is no example.
   if (
     shown === '' ||
     shown === 'string' ||
@@ -202,7 +202,7 @@ export function withExample(
   return text === '' ? end : `${text}${/[.!?:…]$/.test(text) ? '' : '.'} ${end}`
 }
 
-/** The types that a schema says or means; none: any. */
+/** The explicit or implied types of a schema; empty: any. */
 function typesOf(schema: JsonObject): string[] {
   const given = (Array.isArray(schema.type) ? schema.type : [schema.type]).map((type) =>
     type === 'file' ? 'string' : type,
@@ -215,7 +215,7 @@ function typesOf(schema: JsonObject): string[] {
 }
 
 function impliedTypes(schema: JsonObject): string[] {
-  // Another type than those that there are: nothing is known.
+  // An unknown type.
   if (schema.type !== undefined) return []
   if (isMap(schema.properties)) return ['object']
   if (isMap(schema.additionalProperties) && !schema.anyOf && !schema.oneOf) return ['object']
@@ -225,7 +225,7 @@ function impliedTypes(schema: JsonObject): string[] {
   return [...kinds].filter((kind) => kind === 'string' || kind === 'number' || kind === 'boolean')
 }
 
-/** Makes the schema of what is inside of another one. */
+/** Converts a nested schema. */
 type Inside = (one: Json | undefined) => JsonObject
 
 function addProperties(
@@ -243,7 +243,7 @@ function addProperties(
   const needed = required.filter((name) => entries.some(([key]) => key === name))
   if (needed.length > 0) made.required = needed
   const more = schema.additionalProperties
-  // What is read only may be sent all the same where somebody sends back what was read.
+  // Read-only properties may be sent when a client returns what it read.
   if (more === false && entries.length > 0 && entries.length === properties.size)
     made.additionalProperties = false
   if (isMap(more) && Object.keys(more).length > 0) {
@@ -252,7 +252,7 @@ function addProperties(
   }
 }
 
-/** Names of what is within a schema: its members, those of its items and of its alternatives. */
+/** Names inside a schema: its members, and those of items and alternatives. */
 function membersOf(schema: JsonObject, refs: Refs): string[] {
   const within = [schema, schema.items, ...listOf(schema.anyOf), ...listOf(schema.oneOf)]
   return within.flatMap((one) => {
@@ -274,30 +274,30 @@ function isReadOnly(property: Json, { refs }: SchemaContext): boolean {
 }
 
 function itemsOf(items: JsonObject): JsonObject {
-  // Some model providers refuse an array that does not say what it holds.
+  // Some model providers refuse arrays without item types.
   return items.type || items.anyOf || items.enum ? items : { ...items, type: ANY_TYPES }
 }
 
-/** `anyOf` too for `oneOf`: descriptions that mean one of several often allow more of them for a value. */
+/** Uses `anyOf` for `oneOf` too, as descriptions often allow several alternatives for one value. */
 function alternativesOf(schema: JsonObject, inside: Inside): JsonObject[] | undefined {
   const given = [schema.anyOf, schema.oneOf].map(listOf).find((list) => list.length > 0)
   if (!given || given.length > MAX_ALTERNATIVES) return undefined
   const made = given.map(inside)
   const unlike = [...new Map(made.map((one) => [JSON.stringify(one), one])).values()]
-  // One that allows anything allows all that the others do.
+  // An unrestricted alternative makes the others redundant.
   if (unlike.some((one) => !one.type && !one.enum && !one.anyOf)) return undefined
   return unlike
 }
 
-/** More values, or more characters of them, are for a description. */
+/** Limits beyond which values are only described. */
 const MAX_VALUES = 150
 const MAX_VALUES_TEXT = 3000
 const MAX_PATTERN = 200
 const MAX_DEFAULT = 200
-/** Those that everybody checks alike. */
+/** Formats that all validators check alike. */
 const FORMATS = new Set(['date-time', 'date', 'time', 'email', 'uuid', 'uri', 'ipv4', 'ipv6', 'hostname'])
 
-/** The allowed values, where they are few and of the types that the schema says. */
+/** The allowed values, if few and of the schema's types. */
 function enumOf(schema: JsonObject, types: readonly string[]): Json[] | undefined {
   const given = schema.const !== undefined ? [schema.const] : listOf(schema.enum)
   const nullable = types.includes('null')
@@ -309,12 +309,12 @@ function enumOf(schema: JsonObject, types: readonly string[]): Json[] | undefine
   return JSON.stringify(values).length > MAX_VALUES_TEXT ? undefined : values
 }
 
-/** A scalar that comes through JSON unchanged. */
+/** A scalar that survives JSON unchanged. */
 function isExact(value: Json | undefined): boolean {
   return isNumber(value) || value === null || typeof value === 'string' || typeof value === 'boolean'
 }
 
-/** Not an integer that may have been another one before it was read. */
+/** Excludes integers that may have been rounded. */
 function isNumber(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER
 }
@@ -331,7 +331,7 @@ export function isOf(value: Json, type: string): boolean {
 
 type Note = SchemaContext['note']
 
-/** Keywords, each with the types that it is about and the values that are kept. */
+/** Keywords with the types they apply to, and the accepted values. */
 const KEYWORDS: [key: string, types: string[], fits: (value: Json | undefined, note: Note) => boolean][] = [
   ['format', ['string'], (value) => typeof value === 'string' && FORMATS.has(value)],
   ['pattern', ['string'], isPattern],
@@ -348,7 +348,7 @@ const KEYWORDS: [key: string, types: string[], fits: (value: Json | undefined, n
 ]
 const RANGES = ['Length', 'imum', 'Items'].map((end) => [`min${end}`, `max${end}`] as const)
 
-/** Lengths, ranges, formats and patterns, each only with a type that it is about. */
+/** Lengths, ranges, formats and patterns, for applicable types only. */
 function constraints(schema: JsonObject, types: readonly string[], note: Note): JsonObject {
   const made: JsonObject = {}
   for (const [key, about, fits] of KEYWORDS)
@@ -358,7 +358,7 @@ function constraints(schema: JsonObject, types: readonly string[], note: Note): 
       delete made[least]
       delete made[most]
     }
-  // OpenAPI 3.0 has the exclusive ones as switches.
+  // In OpenAPI 3.0 these are booleans.
   for (const [exclusive, limit] of [
     ['exclusiveMinimum', 'minimum'],
     ['exclusiveMaximum', 'maximum'],
@@ -379,13 +379,13 @@ function isPattern(pattern: Json | undefined, note: Note): boolean {
 
 function patternFault(pattern: string): string | undefined {
   if (pattern.length > MAX_PATTERN) return `it is longer than ${MAX_PATTERN} characters`
-  // Some write the slashes of a programming language.
+  // Some authors include the slashes of a regular expression literal.
   if (/^\/.*\/[a-z]*$/.test(pattern)) return 'it is written between slashes'
   const compiled = compilePattern(pattern)
   return 'error' in compiled ? compiled.error : undefined
 }
 
-/** The default, where it is a value that the schema allows. */
+/** The default, if the schema allows it. */
 export function fittingDefault(schema: JsonObject, made: JsonObject): Json | undefined {
   const value = schema.default
   if (value === undefined || value === null) return undefined

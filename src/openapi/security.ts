@@ -2,21 +2,21 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { listOf, mapOf, type Refs, reasonOf, textOf, Unfit } from './open-document.ts'
 import { configKey, isFraming, isHeaderName, safeKey, upper } from './tool-names.ts'
 
-/** How calls log in, with values of the environment. */
+/** Credentials of calls, from the environment. */
 export interface Credentials {
-  /** Values of `.Config` by key, templates that read `env`. */
+  /** Values of `.Config` by key: templates that read `env`. */
   config: Map<string, string>
   headers: Map<string, string>
-  /** Pairs of the query and cookies, each with its key of `.Config`. */
+  /** Query pairs and cookies, each with its key of `.Config`. */
   query: [name: string, key: string][]
   cookies: [name: string, key: string][]
-  /** The key of a token that the `Authorization` header sends. */
+  /** The `.Config` key of the token in the `Authorization` header. */
   bearer?: string
-  /** Why a credential that is asked for is not sent. */
+  /** Why a required credential is not sent. */
   missing: string | undefined
 }
 
-/** The first alternative that can be sent; one without credentials only if there is no other. */
+/** The first supported alternative; one without credentials only as a last resort. */
 export function credentialsOf(
   security: Json | undefined,
   schemes: JsonObject,
@@ -68,7 +68,7 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
   } else if (place === 'header') {
     if (!isHeaderName(parameter) || isFraming(parameter))
       throw new Unfit(`the header ${parameter} cannot be set by a configuration`)
-    // The header is not sent where there is no value.
+    // The header is omitted without a value.
     setHeader(parameter, `{{with .Config.${key}}}{{.}}{{end}}`, plain)
   } else if (place === 'query') {
     made.config.set(key, plain)
@@ -87,23 +87,23 @@ function isBearer(type: Json | undefined, http: string | undefined): boolean {
   return type === 'oauth2' || type === 'openIdConnect' || (type === 'http' && http === 'bearer')
 }
 
-/** Where a credential comes from. */
+/** Source of a credential. */
 export interface CredentialSource {
-  /** Of `.Config`. */
+  /** Key of `.Config`. */
   key: string
-  /** Of the environment. */
+  /** Environment variable. */
   variable: string
 }
 
-/** @param credential its name in the document, such as that of a security scheme */
+/** @param credential name in the document, such as that of a security scheme */
 export function sourceOf(credential: string, name: string): CredentialSource {
-  // Variables of addresses are called so: none of them ever holds a secret.
+  // Reserved for variables of addresses, which are never secret.
   const isAddress = /^(?:URL|SERVER(?:_.*)?)$/.test(upper(credential))
   const variable = isAddress ? upper(name, 'login', credential) : upper(name, credential)
   return { key: safeKey(configKey(credential)), variable }
 }
 
-/** The scheme of an API key with this name, in any place where there is none in this one. */
+/** The API key scheme with this name, preferably in this place. */
 export function keyScheme(
   schemes: JsonObject,
   refs: Refs,
@@ -117,7 +117,7 @@ export function keyScheme(
   return scheme
 }
 
-/** The only scheme whose token goes into the `Authorization` header. */
+/** The only scheme with a token for the `Authorization` header. */
 export function bearerScheme(schemes: JsonObject, refs: Refs): string | undefined {
   const all = readable(schemes, refs).filter(([, { type, scheme }]) =>
     isBearer(type, textOf(scheme)?.toLowerCase()),
@@ -134,7 +134,7 @@ function readable(schemes: JsonObject, refs: Refs): [string, JsonObject][] {
     try {
       return [[scheme, refs.follow(given)]]
     } catch (error) {
-      // What needs the scheme reports it.
+      // Reported by operations that need the scheme.
       reasonOf(error)
       return []
     }

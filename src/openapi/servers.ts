@@ -3,31 +3,31 @@ import { shorten } from '../text/index.ts'
 import { listOf, mapOf, textOf, Unfit } from './open-document.ts'
 import { upper } from './tool-names.ts'
 
-/** Where calls go: a value of `.Config`, in which the environment can change what the document leaves open. */
+/** Target of calls: a value of `.Config`, with environment variables for open parts. */
 export interface Base {
   /** A template that reads at most `env`. */
   template: string
-  /** What it is when nothing is set. */
+  /** The URL without variables set. */
   url: string
 }
 
 export interface ServerContext {
-  /** Of the configuration, for names of variables. */
+  /** Name of the configuration, for names of variables. */
   name: string
-  /** Instead of what the document says. */
+  /** Replaces the document's servers. */
   server?: string | undefined
-  /** URL of the document, against which its own are resolved. */
+  /** URL of the document, the base of relative ones. */
   base?: string | undefined
 }
 
-/** @throws Unfit when the calls cannot be addressed */
+/** @throws Unfit if there is no usable address */
 export function baseOf(servers: Json | undefined, context: ServerContext): Base {
   const { server, base, name } = context
   if (server !== undefined) return { template: withoutEnd(server), url: server }
   const made = listOf(servers).map((one) => attempt(mapOf(one), context))
   const usable = made.filter((one) => typeof one !== 'string')
   const [first] = usable
-  // Prefers what cannot be overheard.
+  // Prefers https.
   const found = usable.find(({ url }) => url === first!.url.replace(/^http:/, 'https:')) ?? first
   if (found) return found
   const [reason] = made
@@ -58,7 +58,7 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
   return { template: withoutEnd(template), url: withoutEnd(url) }
 }
 
-/** Without a host there is only what the document was read from, else what the environment says. */
+/** Without a host, the document's URL is the base, or else an environment variable. */
 function relative(url: string, template: string, name: string, base: string | undefined): Base | string {
   if (faultOf(new URL(url, 'http://localhost').href))
     return `its server ${shorten(url, 80)} is not a valid URL`
@@ -70,7 +70,7 @@ function relative(url: string, template: string, name: string, base: string | un
   return { template: whole, url: whole }
 }
 
-/** Without slashes at the end. */
+/** Without trailing slashes. */
 export function withoutEnd(url: string): string {
   return url.replace(/(?<!\/)\/+$/, '')
 }

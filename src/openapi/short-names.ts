@@ -5,19 +5,19 @@ export interface Unnamed {
   id: string | undefined
   method: string
   path: string
-  /** Name of its server, which may stand before the tool's. */
+  /** Name of its server, which may be a prefix of the tool's. */
   server: string
 }
 
-/** Characters that clients take, and those between the names of server and tool. */
+/** Maximum characters of names in clients, and of the separator between server and tool. */
 const MAX_NAME = 64
 const BETWEEN = 2
-/** A name is not cut further, however long that of the server is. */
+/** Names are not shortened below this length. */
 const LEAST = 24
 
 /**
- * Names for the tools of operations, in their order: the whole name where it fits behind that of its server, else the
- * longest form without words that say least. None is like another.
+ * Unique names for the tools of operations, in order: the whole name if it fits with the server's, else the longest
+ * form without less important words.
  */
 export function toolNames(operations: readonly Unnamed[]): { names: string[]; shortened: number } {
   const unique = namer()
@@ -28,7 +28,7 @@ export function toolNames(operations: readonly Unnamed[]): { names: string[]; sh
   }
   const wanted = operations.map(({ id, method, path }) => toolName(id, method, path))
   const longest = operations.map(({ server }) => Math.max(LEAST, MAX_NAME - BETWEEN - server.length))
-  // Whole names go first, so that no shorter form takes one of them.
+  // Whole names first, so that no shortened form takes one.
   const names = wanted.map((name, i) => (name.length <= longest[i]! ? take(unique(name)) : ''))
   let shortened = 0
   for (const [i, operation] of operations.entries()) {
@@ -36,7 +36,7 @@ export function toolNames(operations: readonly Unnamed[]): { names: string[]; sh
     shortened++
     const fits = (name: string) => name.length <= longest[i]!
     const isFree = (name: string) => fits(name) && !taken.has(name.toLowerCase())
-    // Names that only the names of their servers tell apart get a number.
+    // Names that differ only by their servers get a number.
     const numbered = (name: string) => fits(`${name}_2`)
     const found = first(forms(wanted[i]!, operation), isFree) ?? first(forms(wanted[i]!, operation), numbered)
     names[i] = take(unique(found ?? wanted[i]!, longest[i]))
@@ -49,20 +49,20 @@ function first<T>(all: Iterable<T>, test: (one: T) => boolean): T | undefined {
   return undefined
 }
 
-/** A word of a name, with what stands before it. */
+/** A word of a name, with the preceding separator. */
 interface Word {
   text: string
   mark: string
 }
 
 const FILLERS = new Set('a an and api at by for from in its of on or the to with'.split(' '))
-/** Without them a name would speak of something else, or of less than the tool does. */
+/** Words whose removal would change or widen the meaning. */
 const TELLING = new Set(
   'all any batch bulk collection each every except force many multiple non not only permanently without'.split(
     ' ',
   ),
 )
-/** Forms that developers read without a thought. */
+/** Common abbreviations. */
 const SHORT = new Map(
   (
     'organization:org organizations:orgs repository:repo repositories:repos environment:env environments:envs ' +
@@ -76,10 +76,10 @@ const SHORT = new Map(
     .split(' ')
     .map((pair) => pair.split(':') as [string, string]),
 )
-/** Longer names are cut before they are taken apart. */
+/** Longer names are truncated before splitting. */
 const MAX_WORDS = 40
 
-/** Shorter and shorter forms of a name; each keeps its first and its last word. */
+/** Ever shorter forms of a name, which keep the first and last word. */
 function* forms(name: string, { path, server }: Unnamed): Generator<string> {
   const all = wordsOf(name)
   if (all.length < 2 || all.length > MAX_WORDS) return
@@ -101,7 +101,7 @@ function* forms(name: string, { path, server }: Unnamed): Generator<string> {
     made.push(words)
     yield textOf(words)
   }
-  // Then what stands in a row, as few words as will do.
+  // Then sequences of words, as few as possible.
   const last = made.at(-1)!
   for (const mayGo of [(word: Word) => !isTelling(word), () => true])
     for (let count = 1; count <= last.length - 2; count++)
@@ -133,7 +133,7 @@ function singular(text: string): string {
   return text.toLowerCase().replace(/(?<=[a-z]{2})s$/, '')
 }
 
-/** The others; what stood before a word that goes stands before the next one. */
+/** Removes words; the separator before a removed word moves to the next one. */
 function without(words: readonly Word[], goes: (index: number) => boolean): Word[] {
   const left: Word[] = []
   let mark = ''
@@ -147,7 +147,7 @@ function without(words: readonly Word[], goes: (index: number) => boolean): Word
   return left
 }
 
-/** Without `by_` and the names of parameters, but for the one that ends the path. */
+/** Removes `by_` and parameter names, except the last in the path. */
 function withoutParameters(words: readonly Word[], path: string): Word[] {
   const names = [...path.matchAll(/\{([^{}]*)\}(?!$)/g)].map(([, name = '']) => wordsOf(name))
   const goes = new Set<number>()
@@ -165,7 +165,7 @@ function withoutParameters(words: readonly Word[], path: string): Word[] {
   return without(words, (i) => goes.has(i))
 }
 
-/** Without words of the server's name in front: `actions_list-runners` of `github-actions`. */
+/** Removes leading words that repeat the server's name: `actions_list-runners` of `github-actions`. */
 function withoutStart(words: readonly Word[], ofServer: ReadonlySet<string>): Word[] {
   let count = 0
   while (count < words.length - 2 && ofServer.has(singular(words[count]!.text))) count++

@@ -3,18 +3,18 @@ import { isMap, listOf, mapOf, maps, Unfit } from './open-document.ts'
 import { fittingDefault, isOf } from './schema.ts'
 import type { DraftArg, Pair } from './tool-draft.ts'
 
-/** How one value is written where only text fits: the styles of OpenAPI, and `json` for a `content`. */
+/** How a value is written as text: the styles of OpenAPI, and `json` for a `content`. */
 export interface Style {
   style: string
   explode: boolean
 }
 
-/** A value's schema, as far as the style can write it, and what it is then. */
+/** A value's schema, restricted to what a style supports, and its kind. */
 export interface Writable {
   schema: JsonObject
   /** `deep`: members and items at any depth are pairs with brackets. */
   kind: Kind | 'json' | 'deep'
-  /** Also a single value for an array: written alike. */
+  /** Whether an array may also be a single value, if written alike. */
   mixed?: boolean
   leftOut: string[]
 }
@@ -22,9 +22,9 @@ export interface Writable {
 export const UNDEFINED = 'no OpenAPI style defines how to write such a value there'
 
 /**
- * Narrows a schema to what a style is defined for.
- * @param either an array may be given as a single value too, where both are written alike
- * @throws Unfit when nothing is left
+ * Restricts a schema to what a style supports.
+ * @param either whether an array may also be a single value, if written alike
+ * @throws Unfit if nothing is left
  */
 export function writable(schema: JsonObject, { style, explode }: Style, either: boolean): Writable {
   if (style === 'json') return { schema, kind: 'json', leftOut: [] }
@@ -55,7 +55,7 @@ function withoutText({ description: _, ...rest }: JsonObject): JsonObject {
   return rest
 }
 
-/** What stands between the items of an array that is not exploded. */
+/** Separator of array items that are not exploded. */
 export function separator(style: string): string {
   return { spaceDelimited: '%20', pipeDelimited: '%7C', tabDelimited: '%09' }[style] ?? ','
 }
@@ -65,17 +65,17 @@ export function access(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? `.Args.${name}` : `(index .Args "${name}")`
 }
 
-/** What an action begins with needs no parentheses. */
+/** The outermost expression of an action needs no parentheses. */
 const bare = (value: string) => value.replace(/^\((.*)\)$/, '$1')
 export const print: Write = (value) => `{{${bare(value)}}}`
 export const range = (variables: string, value: string) => `{{range ${variables}${bare(value)}}}`
 
-/** Where the value of an argument comes from: the call, or what is fixed instead of it. */
+/** Template expression of an argument: from the call, or fixed. */
 export function sourceText({ name, fixed }: DraftArg): string {
   return fixed ? fixed.value : access(name)
 }
 
-/** When there is a value, in a template; undefined: always. */
+/** Template condition for the presence of a value; undefined: always present. */
 export function conditionText({ name, required, fixed }: DraftArg): string | undefined {
   if (fixed) return fixed.mayBeEmpty ? fixed.value : undefined
   return required ? undefined : `not (kindIs "invalid" ${access(name)})`
@@ -84,18 +84,18 @@ export function conditionText({ name, required, fixed }: DraftArg): string | und
 /** Writes a value in a template. */
 export type Write = (value: string) => string
 
-/** The items of an array with a text between them. */
+/** The items of an array, joined by a text. */
 export function joined(value: string, between: string, write: Write = print): string {
   return `${range('$i, $v := ', value)}{{if $i}}${between}{{end}}${write('$v')}{{end}}`
 }
 
-/** The members of an object: names and values joined, and commas between members. */
+/** The members of an object: names and values joined, with commas between. */
 export function members(value: string, equals: string, write: Write = print): string {
   const pairs = `{{if $more}},{{end}}${write('$k')}${equals}${write('$v')}{{$more = true}}`
   return `{{$more := false}}${range('$k, $v := ', value)}${pairs}{{end}}`
 }
 
-/** A value in a header or in a segment of a path: RFC 6570 without, with `.` and with `;`. */
+/** A value in a header or path segment: RFC 6570 without operator, with `.` and with `;`. */
 export function inPlace(
   arg: DraftArg,
   parameter: string,
@@ -104,7 +104,7 @@ export function inPlace(
   place: 'path' | 'header',
 ): string {
   const value = sourceText(arg)
-  // A template would write a value of `.Config` into a path as it is.
+  // Templates do not escape values of `.Config` in paths.
   const write: Write =
     arg.fixed && place === 'path' ? (one) => `{{replace "+" "%20" (urlquery ${one})}}` : print
   if (kind === 'json') return write(`(toJSON ${value})`)
@@ -125,7 +125,7 @@ export function inPlace(
   )
 }
 
-/** Sent as the gateway sends body and query arguments by itself. */
+/** Whether the gateway itself sends it in the same form. */
 export function isDirect({ arg, name, what, style }: Pair): boolean {
   if (arg.name !== name || arg.fixed) return false
   if (what.kind === 'json') return isPlainObject(what.schema)
@@ -137,17 +137,17 @@ export function isPlainObject(schema: JsonObject): boolean {
   return kinds.size === 1 && kinds.has('object')
 }
 
-/** What a place outside of JSON can take. */
+/** Kinds of values outside JSON. */
 export type Kind = 'scalar' | 'array' | 'object'
 
 const SCALARS = ['string', 'number', 'integer', 'boolean']
 
-/** The kinds of values that a schema made by `toSchema` allows. */
+/** The kinds of values that a schema of `toSchema` allows. */
 export function kindsOf(schema: JsonObject): Set<Kind> {
   const types = typeList(schema).filter((type) => type !== 'null')
   const own = types.map((type): Kind => (type === 'array' || type === 'object' ? type : 'scalar'))
   const kinds = new Set([...own, ...maps(schema.anyOf).flatMap((one) => [...kindsOf(one)])])
-  // What says nothing of itself is a text outside of JSON.
+  // An unrestricted value is a text outside JSON.
   return kinds.size > 0 ? kinds : new Set<Kind>(['scalar'])
 }
 
@@ -156,12 +156,12 @@ function typeList({ type, enum: values }: JsonObject): string[] {
   return listOf(values).map((value) => typeof value)
 }
 
-/** What is left of a schema where only texts, numbers and booleans can be sent; undefined: nothing. */
+/** A schema restricted to texts, numbers and booleans; undefined if nothing is left. */
 function scalarOnly(schema: JsonObject): JsonObject | undefined {
   return only(schema, (type) => SCALARS.includes(type))
 }
 
-/** An array whose items are scalars. */
+/** An array of scalars. */
 function arrayOnly(schema: JsonObject): JsonObject | undefined {
   const made = only(schema, (type) => type === 'array')
   if (!made || !isMap(made.items)) return undefined
@@ -169,7 +169,7 @@ function arrayOnly(schema: JsonObject): JsonObject | undefined {
   return items && { ...made, items }
 }
 
-/** An object whose properties are scalars; those that are not are left out. */
+/** An object with scalar properties; others are omitted. */
 function objectOnly(schema: JsonObject): { schema: JsonObject; leftOut: string[] } | undefined {
   const made = only(schema, (type) => type === 'object')
   if (!made) return undefined
@@ -190,7 +190,7 @@ function objectOnly(schema: JsonObject): { schema: JsonObject; leftOut: string[]
   return { schema: result, leftOut }
 }
 
-/** The schema without null at any depth: no pair says it. */
+/** The schema without null at any depth, as pairs cannot express it. */
 function withoutNull(schema: JsonObject): JsonObject {
   const made: JsonObject = { ...schema }
   const types = typeList(schema).filter((type) => type !== 'null')
@@ -209,7 +209,7 @@ function withoutNull(schema: JsonObject): JsonObject {
   return withFittingDefault(made)
 }
 
-/** The schema without the types that do not fit. */
+/** The schema without unsuitable types. */
 function only(schema: JsonObject, fits: (type: string) => boolean): JsonObject | undefined {
   const alternatives = maps(schema.anyOf)
     .map((one) => only(one, fits))
@@ -236,7 +236,7 @@ function only(schema: JsonObject, fits: (type: string) => boolean): JsonObject |
   return withFittingDefault(made)
 }
 
-/** The default may have been of a type that was taken away. */
+/** The default may have a removed type. */
 export function withFittingDefault(made: JsonObject): JsonObject {
   if (fittingDefault(made, made) === undefined) delete made.default
   return made

@@ -79,7 +79,7 @@ export function oldContent(response: JsonObject, { produces }: JsonObject, docum
   return (named.length > 0 ? named : ['application/json']).map((type) => [type, media] as const)
 }
 
-/** What describes the value, which Swagger has beside what describes the parameter. */
+/** The keywords of the value, which Swagger mixes with those of the parameter. */
 function schemaOf(parameter: JsonObject): JsonObject {
   const {
     name: _,
@@ -102,7 +102,7 @@ function styleOf({ in: place, type, collectionFormat }: JsonObject): JsonObject 
   return { style: STYLES[format] ?? 'form', explode: type !== 'array' || format === 'multi' }
 }
 
-/** The servers that scheme, host and base path come to. */
+/** The servers given by scheme, host and base path. */
 export function oldServers(document: JsonObject): Json[] {
   const host = textOf(document.host) ?? ''
   const basePath = textOf(document.basePath) ?? ''
@@ -112,7 +112,7 @@ export function oldServers(document: JsonObject): Json[] {
   return (schemes.length > 0 ? schemes : ['https']).map((scheme) => ({ url: `${scheme}://${host}${path}` }))
 }
 
-/** The security schemes, each in the form of OpenAPI 3. */
+/** The security schemes in OpenAPI 3 form. */
 export function oldSchemes(document: JsonObject): JsonObject {
   const entries = Object.entries(mapOf(document.securityDefinitions)).map(([name, given]): [string, Json] => {
     const scheme = mapOf(given)

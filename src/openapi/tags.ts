@@ -5,12 +5,12 @@ import { LENGTHS, plainText } from './tool-names.ts'
 
 /** A tag as the document describes it. */
 export interface Tag {
-  /** What people call it, where that is not its name; else ''. */
+  /** Display name, if different; else ''. */
   title: string
   description: string
 }
 
-/** Characters of a group; a configuration allows 100. */
+/** Maximum characters of a group; configurations allow 100. */
 const MAX_GROUP = 60
 const MAX_TAGS = 2_000
 
@@ -20,7 +20,7 @@ export function tagsOf(document: JsonObject): Map<string, Tag> {
   for (const tag of maps(document.tags).slice(0, MAX_TAGS)) {
     const name = textOf(tag.name)
     if (name === undefined) continue
-    // OpenAPI 3.2 has a `summary` for what others say by an extension.
+    // OpenAPI 3.2 has `summary` for a common extension.
     const title = plainText(textOf(tag['x-displayName']) ?? textOf(tag.summary) ?? '', MAX_GROUP)
     const description = plainText(textOf(tag.description) ?? '', LENGTHS.nested)
     made.set(name, { title: title === name ? '' : title, description })
@@ -28,13 +28,13 @@ export function tagsOf(document: JsonObject): Map<string, Tag> {
   return made
 }
 
-/** By what tools are found beside their own words. */
+/** Search words of a tool beyond its own text. */
 export interface Found {
   group?: string
   keywords?: string[]
 }
 
-/** The first tag of an operation as the group of its tool; what its other tags and their titles add, as keywords. */
+/** The first tag as group; words of other tags and titles as keywords. */
 export function foundBy({ tags, id = '', summary, path }: Operation, known: ReadonlyMap<string, Tag>): Found {
   const [first, ...others] = tags
   const group = plainText(first ?? '', MAX_GROUP)

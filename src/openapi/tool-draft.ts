@@ -6,53 +6,53 @@ import type { SchemaContext } from './schema.ts'
 import type { Style, Writable } from './style.ts'
 import { argumentName } from './tool-names.ts'
 
-/** An argument of a tool, before it is decided how it is written down. */
+/** An argument of a tool before its final form is decided. */
 export interface DraftArg {
   name: string
-  /** Undefined: only templates read it. */
+  /** Undefined: read only by templates. */
   position: ArgPosition | undefined
   required: boolean
-  /** In a path: values may hold slashes. */
+  /** In a path: whether values may contain slashes. */
   slashes?: 'encode' | undefined
   schema: JsonObject
-  /** Its own words, which go before those of the schema. */
+  /** Its own description, which precedes the schema's. */
   description?: string | undefined
-  /** What is sent instead of an argument of the model. */
+  /** A fixed value instead of an argument. */
   fixed?: Fixed | undefined
 }
 
-/** A pair of the query, or of a form. */
+/** A pair of the query or a form. */
 export interface Pair {
   arg: DraftArg
-  /** The API's name of it. */
+  /** Name in the API. */
   name: string
   what: Writable
   style: Style
 }
 
-/** A tool while it is put together. */
+/** A tool under construction. */
 export interface Draft {
-  /** Those that the model is asked for. */
+  /** Arguments for the model. */
   args: DraftArg[]
-  /** Values of `.Config` that it reads beside those of its login. */
+  /** Values of `.Config` that it reads apart from its login. */
   config: Map<string, string>
   query: Pair[]
   headers: Map<string, string>
-  /** By the API's name: the text that the path has for a parameter. */
+  /** Text of path parameters, by the API's name. */
   path: Map<string, string>
   cookies: Pair[]
   requestBody: string | undefined
   schemas: SchemaContext
   /**
-   * Adds an argument: its name is the wanted one, or one with its place in front where another argument has that. It is
-   * fixed where callers do not choose it, and undefined where it is not sent.
+   * Adds an argument, named as wanted, or with its place as prefix if taken. It may be fixed instead; undefined: not
+   * sent.
    */
   add(wanted: string, place: Place, arg: Omit<DraftArg, 'name' | 'fixed'>): DraftArg | undefined
-  /** Tells what is left out of the tool. */
+  /** Records an omission. */
   leaveOut(what: string, reason: string): void
 }
 
-/** Adds a part of a tool; one that does not fit is left out, or ends the tool where it is needed. @throws Unfit */
+/** Adds a part of a tool; an unsupported one is omitted, or makes the tool unsupported if required. @throws Unfit */
 export function addPart({ leaveOut }: Draft, what: string, needed: boolean, add: () => void): void {
   try {
     add()

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 
-/** What model providers take for the name of a function, and of one of its arguments. */
+/** Maximum function and argument name length at model providers. */
 const MAX_NAME = 64
 
 /**
- * Gives each text a name of the characters that everybody takes, unlike all that it gave before.
- * @param longest characters of a name
+ * Creates unique names from generally accepted characters.
+ * @param longest maximum characters of the name
  */
 export type Namer = (wanted: string, longest?: number) => string
 
-/** @param most characters of a name, where none are given with it */
+/** @param most default maximum of characters */
 export function namer(most = MAX_NAME): Namer {
   const taken = new Set<string>()
   return (wanted, longest = most) => {
@@ -24,7 +24,7 @@ export function namer(most = MAX_NAME): Namer {
   }
 }
 
-/** A long name keeps its beginning, and gets a few letters that distinguish it from others with the same one. */
+/** A long name keeps its beginning and gets a hash suffix. */
 function shorten(text: string, longest: number): string {
   if (text.length <= longest) return text
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 6)
@@ -53,7 +53,7 @@ function plain(text: string): string {
     .replace(/^[_-]+|[_-]+$/g, '')
 }
 
-/** The name of an argument: that of the API where it can be one. */
+/** The name of an argument: the API's if valid. */
 export function argumentName(name: string): string {
   const made = isArgumentName(name) ? name : plain(name)
   return made === '' ? 'value' : made.slice(0, MAX_NAME)
@@ -67,7 +67,7 @@ export function isHeaderName(name: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)
 }
 
-/** RFC 9110 §7.6.1 and §6.4.1: what frames the message; the gateway sets it. */
+/** RFC 9110 §7.6.1 and §6.4.1: framing headers, which the gateway sets. */
 const FRAMING =
   /^(?:connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 
@@ -75,7 +75,7 @@ export function isFraming(header: string): boolean {
   return FRAMING.test(header)
 }
 
-/** `Pet Store API - OpenAPI 3.0` → `pet-store`: what a document calls its API, without what it says of itself. */
+/** `Pet Store API - OpenAPI 3.0` → `pet-store`: the API's name without descriptive words. */
 export function titleSlug(title: string): string {
   const [first = ''] = title.split(/(?<!\s)\s+[-–—:|+]\s|(?<!\s)\s*\(/)
   const bare = first.replace(
@@ -114,15 +114,15 @@ export function configKey(text: string): string {
   return /^\d/.test(made) ? `key${made}` : made
 }
 
-/** `url` is where the calls go. */
+/** `url` is reserved for the target of calls. */
 export function safeKey(key: string): string {
   return /^url\d*$/.test(key) ? `${key}Key` : key
 }
 
-/** Characters of a tool's description, of an argument's, and of what is nested. */
+/** Maximum characters of descriptions of tools, arguments and nested schemas. */
 export const LENGTHS = { tool: 500, argument: 240, nested: 160 } as const
 
-/** A description as one line of plain words, cut at the end of a sentence where it is long. */
+/** A description as one line of plain text, truncated at the end of a sentence. */
 export function plainText(text: string, longest: number): string {
   const plain = withoutComments(text.slice(0, 20_000))
     .replace(/<\/?[a-zA-Z][^<>]{0,500}>/g, ' ')
@@ -132,9 +132,9 @@ export function plainText(text: string, longest: number): string {
     .replace(/&quot;/g, '"')
     .replace(/&nbsp;/g, ' ')
     .replace(/&amp;/g, '&')
-    // It would be taken for a comment of the file's author.
+    // It would be read as a comment of the file's author.
     .replace(/plantgw-ignore/g, 'plantgw ignore')
-    // What no terminal and no YAML file should hold.
+    // Characters that must not reach a terminal or YAML file.
     .replace(/[\p{Cc}\p{Cs}\u2028\u2029\uFEFF\uFFFE\uFFFF]/gu, ' ')
     .replace(/\s+/g, ' ')
     .trim()

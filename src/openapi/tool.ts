@@ -16,41 +16,41 @@ import { inPlace, isDirect, type Writable } from './style.ts'
 import { type Draft, type DraftArg, newDraft, type Pair } from './tool-draft.ts'
 import { LENGTHS, plainText, words } from './tool-names.ts'
 
-/** A tool as it is written into a configuration: only what is to be said. */
+/** A tool as written in a configuration. */
 export type WrittenTool = Pick<Tool, 'name' | 'method' | 'endpoint'> & { [key: string]: unknown }
 
 export interface MadeTool {
   tool: WrittenTool
-  /** What is left out of it, and why. */
+  /** Omissions with reasons. */
   leftOut: { what: string; reason: string }[]
   /** Values of `.Config` that it reads, without its address. */
   config: ReadonlyMap<string, string>
-  /** Characters that it adds to a `tools/list`. */
+  /** Characters that it adds to `tools/list`. */
   size: number
 }
 
-/** Characters that one tool may cost; its schema is made shallower until it does not cost more. */
+/** Target size of one tool; its schema is made shallower until it fits. */
 const MAX_SIZE = 8_000
-/** What a tool may cost when it can be made no smaller. */
+/** Maximum size of a tool that cannot be made smaller. */
 const LARGEST = 36_000
-/** Descriptions go before members, members before the arguments that hold them. */
+/** Descriptions are reduced before members, and members before the arguments that contain them. */
 const DEPTHS = [5, 4, 3, 2, 1].map((depth) =>
   [LENGTHS.nested, 60, 0].map((description): Bounds => ({ depth, description })),
 )
 const TYPES_ONLY: Bounds = { depth: 0, description: 60 }
 const ORDER = Object.keys(POSITIONS)
 
-/** What a tool is made of. */
+/** Parameters of creating a tool. */
 interface Source extends Omit<Fixing, 'name' | 'shown' | 'query'> {
   operation: Operation
   name: string
-  /** The template of its base. */
+  /** The template of its base URL. */
   url: string
   /** Name of the configuration. */
   configuration: string
 }
 
-/** One operation as a tool. @throws Unfit when it cannot be called */
+/** Converts one operation to a tool. @throws Unfit if it cannot be called */
 export function makeTool(source: Source): MadeTool {
   const { method } = source.operation
   if (!METHODS.includes(method)) throw new Unfit(`the method ${method} cannot be called`)
@@ -87,7 +87,7 @@ function attempt(source: Source, bounds: Bounds): MadeTool {
   const draft = newDraft(schemas, fixing, leaveOut)
   for (const [header, value] of credentials.headers) draft.headers.set(header, value)
   if (credentials.missing) leaveOut('authentication', credentials.missing)
-  // The body first: its names can be changed least.
+  // The body first, as its names are the least flexible.
   addBody(draft, operation)
   addParameters(draft, operation.parameters)
   const path = pathOf(draft, operation.path)
@@ -103,7 +103,7 @@ function attempt(source: Source, bounds: Bounds): MadeTool {
   return { tool, leftOut, size, config: new Map([...credentials.config, ...draft.config]) }
 }
 
-/** Names that are listed of what is left out. */
+/** Maximum omitted names listed. */
 const MAX_NAMED = 5
 
 function namesText(unsaid: ReadonlySet<string>): string {
@@ -112,7 +112,7 @@ function namesText(unsaid: ReadonlySet<string>): string {
   return `the schema of members ${names}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** Adds the credentials that stand beside arguments, where nothing else has their place. */
+/** Adds credentials beside arguments, unless their place is taken. */
 function addKeys(pairs: Pair[], keys: Credentials['query']): void {
   const made = keys
     .filter(([name]) => !pairs.some((one) => one.name === name))
@@ -126,9 +126,9 @@ function addKeys(pairs: Pair[], keys: Credentials['query']): void {
 
 const SCALAR: Writable = { schema: {}, kind: 'scalar', leftOut: [] }
 
-/** The path with its arguments; a parameter that is not described is a string. @throws Unfit */
+/** The path with its arguments; an undescribed parameter is a string. @throws Unfit */
 function pathOf(draft: Draft, given: string): string {
-  // Some documents distinguish operations of one path by a fragment, which is never sent.
+  // Some documents distinguish operations by a fragment, which is never sent.
   const path = given.replace(/#.*$/s, '')
   if (/\p{Cs}/u.test(path)) throw new Unfit('its path is not valid Unicode')
   if (!path.startsWith('/')) throw new Unfit('its path does not start with /')
@@ -158,7 +158,7 @@ function literal(text: string): string {
   return text.replace(/[^\w\-.~!&'()*+,;=:@/?%]+/gu, (odd) => encodeURIComponent(odd))
 }
 
-/** What stands behind the path and what the gateway does not append by itself. */
+/** The part of the query that the gateway does not append itself. */
 function queryOf({ query }: Draft, path: string): string {
   const own = query.filter((pair) => !isDirect(pair))
   return own.length === 0 ? '' : pairsText(own, querySeparator(path), 'query')
@@ -168,7 +168,7 @@ function write(operation: Operation, name: string, endpoint: string, draft: Draf
   const { method } = operation
   const tool: WrittenTool = { name, description: describe(operation), method, endpoint }
   if (draft.headers.size > 0) tool.headers = Object.fromEntries(draft.headers)
-  // What a call is about goes first, what only templates read before the body.
+  // Resource identifiers first; arguments read only by templates before the body.
   const rank = ({ position }: DraftArg) => ORDER.indexOf(position ?? 'body') - (position ? 0 : 0.5)
   const sorted = [...draft.args].sort((a, b) => rank(a) - rank(b))
   const args = sorted.map((arg) => ({ ...arg, schema: described(arg) }))
@@ -192,7 +192,7 @@ function described({ name, schema, description = '' }: DraftArg): JsonObject {
   return { ...rest, description: own || (typeof inner === 'string' && inner) || words(name) }
 }
 
-/** What `args` say beside an `inputSchema`: where a value goes. */
+/** An entry of `args` beside an `inputSchema`: only the position. */
 function placeOnly({ name, position, required, slashes, schema }: DraftArg): JsonObject {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
   const type =
@@ -238,7 +238,7 @@ function annotationsOf(method: string): JsonObject | undefined {
   return undefined
 }
 
-/** As the gateway will read it. */
+/** The tool as the gateway will read it. */
 function asTool(tool: WrittenTool): Tool {
   const args = ((tool.args ?? []) as Tool['args']).map((arg) => ({ ...arg, required: arg.required ?? false }))
   return { followRedirects: false, headers: {}, ...tool, args } as Tool
@@ -247,10 +247,10 @@ function asTool(tool: WrittenTool): Tool {
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object'])
 const OWN = new Set(['type', 'description', 'enum', 'items', 'properties'])
 
-/** The argument in the words of `args`, where they say all that its schema does. */
+/** The argument in `args` syntax, if that can express its schema. */
 function plainArg({ name, position, required, slashes, schema }: DraftArg): JsonObject | undefined {
   const { default: preset, ...rest } = schema
-  // A default of `args` is sent; the API applies its own, which is only shown.
+  // A default in `args` is sent; the API's own default is only described.
   if (preset !== undefined && !required) return undefined
   if (position === undefined || !TYPES.has(String(rest.type))) return undefined
   if (!Object.keys(rest).every((key) => OWN.has(key))) return undefined
@@ -268,7 +268,7 @@ function plainArg({ name, position, required, slashes, schema }: DraftArg): Json
   }
 }
 
-/** Whether `args` can hold the schema of an item or property; texts of an enum are read again by the type beside them. */
+/** Whether `args` can hold the schema of an item or property; enum texts are read by the given type. */
 function isNested(schema: Json | undefined): boolean {
   if (!isMap(schema)) return schema === undefined || typeof schema === 'boolean'
   const { type, enum: values, items, properties, additionalProperties: more, anyOf } = schema

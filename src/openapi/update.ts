@@ -12,13 +12,13 @@ export interface EditedFile {
 }
 
 export interface Updated {
-  /** The new texts of the files that changed. */
+  /** New texts of changed files. */
   files: EditedFile[]
-  /** Operations, such as `GET /pets`, each with the name of its tool and of the file that it is in. */
+  /** Operations such as `GET /pets`, with their tool and file. */
   added: UpdatedTool[]
   changed: (UpdatedTool & { parts: string[] })[]
   removed: UpdatedTool[]
-  /** Parts that the file and the description both changed, which stay as the file has them. */
+  /** Parts changed in both the file and the description, which are kept. */
   conflicts: (UpdatedTool & { parts: string[] })[]
 }
 
@@ -30,14 +30,13 @@ export interface UpdatedTool {
 
 type Tools = ReadonlyMap<string, JsonObject>
 
-/** A tool stays what its callers know it as. */
+/** Members that callers depend on. */
 const KEPT = new Set(['name'])
 
 /**
- * Merges a new version of a description into configurations that were imported from an earlier one and edited since. The
- * versions are compared as imports of today, so that only what the API changed is new: names, removed tools, and all that a
- * person wrote stay.
- * @throws Error for a file that is no YAML
+ * Merges a new version of a description into edited configurations of an earlier import. Both versions are imported
+ * again and compared, so that only changes of the API are applied: names, removed tools and manual edits are kept.
+ * @throws Error for invalid YAML
  */
 export function updateImport(before: Imported, after: Imported, given: readonly EditedFile[]): Updated {
   const made: Updated = { files: [], added: [], changed: [], removed: [], conflicts: [] }
@@ -96,7 +95,7 @@ function openFile(file: string, text: string): OpenFile | undefined {
   return isSeq(tools) ? { file, text, document, tools } : undefined
 }
 
-/** The tools of an import by their operations. */
+/** The tools of an import, by operation. */
 function toolsOf({ configurations, listed }: Imported): Tools {
   const byName = new Map<Json | undefined, JsonObject>()
   for (const { text } of configurations)
@@ -109,7 +108,7 @@ function toolsOf({ configurations, listed }: Imported): Tools {
   )
 }
 
-/** The files of the import by their names or addresses; a folder may have others with tools of the same names. */
+/** The files of the import by name or address, as a folder may contain others with the same tool names. */
 function ofImport(files: readonly OpenFile[], { configurations }: Imported): OpenFile[] {
   const names = new Set<unknown>(configurations.map(({ name }) => name))
   const urls = new Set(configurations.flatMap(({ text }) => urlsOf(parse(text))))
@@ -126,7 +125,7 @@ function urlsOf(value: Json): Json[] {
   return entries.filter(([key]) => /^url\d*$/.test(key)).map(([, url]) => url)
 }
 
-/** The tool by its name and what it requests, by its name alone, or by what it requests where it was renamed. */
+/** The tool by name and request, by name alone, or by request if renamed. */
 function findTool(files: readonly OpenFile[], { name, method, endpoint }: JsonObject): Held | undefined {
   const all = files.flatMap((file) => file.tools.items.filter(isMap).map((node) => ({ file, node })))
   const isNamed = ({ node }: Held) => node.get('name') === name
@@ -140,7 +139,7 @@ function mergeTool(node: YAMLMap, before: JsonObject, after: JsonObject): Merged
   return merged
 }
 
-/** The only file, else the one with most of the tools that the import puts beside it. */
+/** The only file, or the one with most tools of the same group. */
 function fileFor(
   operation: string,
   { configurations, listed }: Imported,
@@ -156,7 +155,7 @@ function fileFor(
   return best?.[0] ?? files[0]
 }
 
-/** @returns the name of the tool, unlike the others of the file */
+/** @returns the tool's name, unique in the file */
 function addTool({ tools }: OpenFile, tool: JsonObject): string {
   const taken = new Set(tools.items.map((item) => (isMap(item) ? item.get('name') : undefined)))
   let name = String(tool.name)
@@ -167,7 +166,7 @@ function addTool({ tools }: OpenFile, tool: JsonObject): string {
   return name
 }
 
-/** Addresses and credentials of the server. */
+/** Merges addresses and credentials of the server. */
 function mergeConfig(
   { file, document, tools }: OpenFile,
   before: Imported,
@@ -179,7 +178,7 @@ function mergeConfig(
   const merged: Merged = { changed: [], conflicts: [] }
   const was = configOf(before)
   const used = JSON.stringify(tools.toJSON())
-  // What is new goes where a tool reads it.
+  // New values are added where a tool reads them.
   const isWanted = (key: string) => Object.hasOwn(was, key) || used.includes(`.Config.${key}`)
   const is = Object.fromEntries(Object.entries(configOf(after)).filter(([key]) => isWanted(key)))
   mergeMap(config, was, is, merged)

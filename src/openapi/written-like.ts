@@ -1,14 +1,14 @@
 import { type Document, parseDocument } from 'yaml'
 import { LAYOUT } from './yaml.ts'
 
-/** Ways to lay out a file, that of an import first. */
+/** Layouts of files, that of imports first. */
 const LAYOUTS = [2, 4].flatMap((indent) =>
   [true, false].flatMap((indentSeq) =>
     [true, false].map((flowCollectionPadding) => ({ ...LAYOUT, indent, indentSeq, flowCollectionPadding })),
   ),
 )
 
-/** A document in the manner of the text that it was read from: its layout, its line ends and its byte order mark. */
+/** Serializes a document like the original text: layout, line ends and byte order mark. */
 export function writtenLike(text: string, document: Document): string {
   const plain = text.replaceAll('\r\n', '\n')
   const lines = new Set(plain.split('\n'))

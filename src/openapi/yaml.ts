@@ -10,20 +10,20 @@ export interface Written {
   description: string
   config: ReadonlyMap<string, string>
   tools: readonly WrittenTool[]
-  /** Lines on top of the file. */
+  /** Lines at the top of the file. */
   head: readonly string[]
   /** Comments beside values of `config`. */
   comments: ReadonlyMap<string, string>
 }
 
-/** Characters of a map that stands on one line. */
+/** Maximum characters of a map on one line. */
 const LINE = 96
 
 /** A configuration as YAML text. */
 export function configurationYaml(written: Written): string {
   const { name, prefix, description, config, tools, head, comments } = written
   const servers = [{ name, description, config: Object.fromEntries(config) }]
-  // Invisible characters in a description would be a finding, and clients do not show them.
+  // Invisible characters in descriptions would be findings, and clients do not show them.
   const shown = visible({ name, routers: [{ server: name, prefix }], servers, tools } as unknown as Json)
   const doc = new Document(shown, { aliasDuplicateObjects: false })
   layOut(doc)
@@ -40,15 +40,15 @@ export function configurationYaml(written: Written): string {
   const list = doc.get('tools')
   if (isSeq(list)) for (const [i, item] of list.items.entries()) if (i > 0) (item as Node).spaceBefore = true
   const text = doc.toString(LAYOUT)
-  // What the document says must not be taken for a variable.
+  // The document's text must not be read as variables.
   const top = head.map((line) => `# ${line}\n`).join('')
   return withoutSecrets((top + text).replaceAll('${', '$$${'))
 }
 
-/** How files are written. */
+/** Layout of written files. */
 export const LAYOUT = { lineWidth: 0, flowCollectionPadding: true } as const
 
-/** Puts short maps and lists on one line. */
+/** Writes short maps and lists on one line. */
 export function layOut(node: Node | Document): void {
   visit(node, {
     Map(_, map) {
@@ -66,7 +66,7 @@ function isShort(node: Node): boolean {
   visit(node, {
     Scalar(_, { value }) {
       length += String(value).length + 4
-      // Templates are read best by themselves.
+      // Templates are easier to read on their own line.
       if (typeof value === 'string' && /\{\{|\n/.test(value)) flat = false
       if (length > LINE) return visit.BREAK
       return undefined
@@ -75,7 +75,7 @@ function isShort(node: Node): boolean {
   return flat && length <= LINE
 }
 
-/** Credentials in descriptions are examples, but no check can know. */
+/** Credentials in descriptions are examples, but checks cannot know. */
 function withoutSecrets(text: string): string {
   let made = text
   for (const { range } of secretsIn({ file: '', text }))
