@@ -1,12 +1,12 @@
 import { shellWords } from '../text/index.ts'
 import type { ClientServer } from './client-servers.ts'
 
-/** Programs that carry messages between transports, which the gateway does by itself. */
+/** Programs that bridge transports, which the gateway does itself. */
 const BRIDGE = /(?:^|[\\/])(supergateway|mcp-proxy|mcp-remote)(?:@[\w.^~-]+)?$/
-/** What starts them, and the words between. */
+/** Launchers, and words between them and the program. */
 const LAUNCHER = /(?:^|[\\/])(?:npx|bunx|pnpm|yarn|uvx|uv|node|dlx|tool|run|x|npm|exec|-y|--yes|--)$/
 
-/** Options that take a value; of others nothing follows. */
+/** Options with a value, by program. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   supergateway: [
     'stdio',
@@ -52,7 +52,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     'ignore-tool',
   ],
 }
-/** Those with two. */
+/** Options with two values. */
 const PAIRS = ['headers', 'env', 'named-server']
 const SHORT: Readonly<Record<string, string>> = { H: 'headers', e: 'env' }
 
@@ -62,7 +62,7 @@ interface Line {
   rest: string[]
 }
 
-/** The server behind a bridge instead of the bridge: what is reached by `mcp-remote URL` is a server at that URL. */
+/** The server behind a bridge: `mcp-remote URL` becomes a server at that URL. */
 export function bridged(server: ClientServer): ClientServer {
   if (server.type !== 'stdio') return server
   const line = lineOf([server.command ?? '', ...server.args])
@@ -80,8 +80,8 @@ export function bridged(server: ClientServer): ClientServer {
 }
 
 /**
- * The servers of a command line of supergateway, mcp-proxy or mcp-remote, or of a line that starts a server.
- * @returns why there are none, as text
+ * The servers in a command line of supergateway, mcp-proxy or mcp-remote, or in one that starts a server.
+ * @returns the reason, as text, if there are none
  */
 export function serversOfLine(text: string): ClientServer[] | string {
   const words = shellWords(text)
@@ -100,7 +100,7 @@ function lineOf(words: readonly string[]): Line | undefined {
   for (let i = at + 1; i < words.length; i++) {
     const word = words[i]!
     const [, long, short, value] = /^(?:--([\w-]+)|-([A-Za-z]))(?:=([\s\S]*))?$/.exec(word) ?? []
-    // Behind a command everything is its own.
+    // Everything after the command belongs to it.
     if (word === '--' || (line.rest.length > 0 && program === 'mcp-proxy')) {
       line.rest.push(...words.slice(word === '--' ? i + 1 : i))
       break
@@ -173,7 +173,7 @@ function serversOf({ program, options, rest }: Line, env: Readonly<Record<string
   return [...(first === undefined ? [] : [command(rest)]), ...named]
 }
 
-/** A header may hold a variable of the bridge's own environment. */
+/** A header may refer to the bridge's own environment. */
 function insert(
   headers: Record<string, string>,
   env: Readonly<Record<string, string>>,

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shellWords } from '../text/index.ts'
 import { bridged } from './bridges.ts'
 
-/** An MCP server as a client or a proxy describes it. */
+/** An MCP server in the description of a client or proxy. */
 export interface ClientServer {
   name: string
   type: 'stdio' | 'sse' | 'streamable-http'
@@ -15,9 +15,9 @@ export interface ClientServer {
   /** By the server's own names; absent: all. */
   allowedTools?: string[]
   blockedTools: string[]
-  /** What callers of a proxy send as `Authorization: Bearer …`. */
+  /** Bearer tokens of a proxy's callers. */
   tokens: string[]
-  /** What the file says and a configuration cannot; each is told to the user. */
+  /** Settings that a configuration cannot express, reported to the user. */
   notes: string[]
 }
 
@@ -26,13 +26,13 @@ export interface ClientServers {
   skipped: { name: string; reason: string }[]
 }
 
-/** More servers are in no client. */
+/** Maximum servers, more than any client has. */
 const MAX_SERVERS = 1000
 
 /**
- * The MCP servers of a file of a client or proxy: `mcpServers` (Claude Desktop, Claude Code, Cursor, Windsurf, TBXark
+ * The MCP servers in a client's or proxy's file: `mcpServers` (Claude Desktop, Claude Code, Cursor, Windsurf, TBXark
  * mcp-proxy and others), `servers` or `mcp.servers` (VS Code), `projects` (Claude Code).
- * @param file for the words of the fault
+ * @param file name for the fault
  * @returns `fault`: why there are none
  */
 export function clientServers(value: Json, file: string): ClientServers | { fault: string } {
@@ -65,7 +65,7 @@ function serverMaps(value: JsonObject): JsonObject[] {
   return found.filter(isObject)
 }
 
-/** Other names that clients have for the types; a type of its own is none of them. */
+/** Clients' names of the types. */
 const TYPES: Readonly<Record<string, ClientServer['type']>> = {
   stdio: 'stdio',
   local: 'stdio',
@@ -75,10 +75,10 @@ const TYPES: Readonly<Record<string, ClientServer['type']>> = {
   remote: 'streamable-http',
 }
 
-/** @returns why it cannot be a server of ours, as text */
+/** @returns the reason, as text, if it is unsupported */
 function readServer(name: string, given: JsonObject, proxy: JsonObject | undefined): ClientServer | string {
   if (given.disabled === true || given.enabled === false) return 'it is disabled'
-  // Some write what reaches the server into an object of its own.
+  // Some nest the connection in an object.
   const { transport } = given
   const one = isObject(transport) ? { ...given, ...transport } : given
   const url = textOf(one.url) ?? textOf(one.serverUrl) ?? textOf(one.httpUrl)
@@ -110,7 +110,7 @@ function readServer(name: string, given: JsonObject, proxy: JsonObject | undefin
   }
 }
 
-/** Some write the whole command as a list; on Windows `cmd /c` stands before it. */
+/** Some write the whole command as a list, on Windows after `cmd /c`. */
 function commandOf({ command, args }: JsonObject): { command: string | undefined; args: string[] } {
   const [first, ...rest] = Array.isArray(command) ? scalars(command) : [textOf(command) ?? '']
   const words = [first ?? '', ...rest, ...(typeof args === 'string' ? wordsOf(args) : scalars(args))]
@@ -118,7 +118,7 @@ function commandOf({ command, args }: JsonObject): { command: string | undefined
   return { command: own[0] || undefined, args: own.slice(1) }
 }
 
-/** Arguments that are written as one text, split as a shell does; one argument where only a shell could split them. */
+/** Splits arguments given as one text like a shell; a single argument if only a shell could split it. */
 function wordsOf(text: string): string[] {
   const isPlain = /^[A-Za-z]:\\|\s[A-Za-z]:\\/.test(text) || /^[^"'\\|&;<>()`]*$/.test(text)
   return (isPlain ? text.trim().split(/\s+/).filter(Boolean) : shellWords(text)) ?? [text]
@@ -128,7 +128,7 @@ function optionsOf(given: JsonObject | undefined): JsonObject {
   return isObject(given?.options) ? given.options : {}
 }
 
-/** Which tools clients see: `toolFilter` of TBXark mcp-proxy, `disabledTools`, `includeTools`, `excludeTools` and `tools`. */
+/** Visible tools: `toolFilter` of TBXark mcp-proxy, `disabledTools`, `includeTools`, `excludeTools` and `tools`. */
 function filterOf(given: JsonObject, name: string): Pick<ClientServer, 'allowedTools' | 'blockedTools'> {
   const { toolFilter } = optionsOf(given)
   const { mode, list } = isObject(toolFilter) ? toolFilter : {}
@@ -163,12 +163,12 @@ function notesOf({ cwd, envFile, oauth, headersHelper, args, env, headers }: Jso
   ].filter((note) => note !== false)
 }
 
-/** Whether a list or object holds what no text says. */
+/** Whether a list or object has values other than texts. */
 function holdsMore(values: readonly Json[]): boolean {
   return values.some((value) => value === null || typeof value === 'object')
 }
 
-/** `NAME=value` in a list, as Docker writes an environment. */
+/** Whether it is a list of `NAME=value`, Docker's form of an environment. */
 function isPairs(value: Json | undefined): value is string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string' && /^\w+=/.test(one))
 }

@@ -25,7 +25,7 @@ const SHORT: Readonly<Record<string, string>> = {
   ...{ k: 'insecure', m: 'max-time', n: 'netrc', o: 'output', r: 'range', t: 'telnet-option', u: 'user' },
   ...{ w: 'write-out', x: 'proxy', y: 'speed-time', z: 'time-cond', ':': 'next' },
 }
-/** Long options that take a value (curl 8.12); of others nothing follows. */
+/** Long options with a value (curl 8.12). */
 const WITH_VALUE = new Set(
   (
     'abstract-unix-socket alt-svc aws-sigv4 cacert capath cert cert-type ciphers config connect-timeout connect-to ' +
@@ -48,8 +48,8 @@ const WITH_VALUE = new Set(
 export type CurlOption = readonly [name: string, value: string]
 
 /**
- * The options of the requests of a command line of curl, by their long names: those of each request that `--next` separates.
- * A URL is the option `url`.
+ * The options of each request in a curl command line, by long names; `--next` separates requests. A URL is the option
+ * `url`.
  * @returns `fault`: why there are none
  */
 export function curlOptions(line: string): { requests: CurlOption[][] } | { fault: string } {
@@ -70,7 +70,7 @@ export function curlOptions(line: string): { requests: CurlOption[][] } | { faul
     if (long !== undefined) add(long, takesValue(long) ? (words[++i] ?? '') : '')
     else if (short === '') add('url', word)
     else {
-      // Flags may stand together: `-sSL`, `-XPOST`.
+      // Flags can be combined: `-sSL`, `-XPOST`.
       for (let at = 0; at < short.length; at++) {
         const letter = short[at]!
         const name = Object.hasOwn(SHORT, letter) ? SHORT[letter]! : letter
@@ -86,7 +86,7 @@ export function curlOptions(line: string): { requests: CurlOption[][] } | { faul
   return { requests }
 }
 
-/** What browsers copy for `cmd` and PowerShell as a POSIX shell would have it. */
+/** Converts browsers' commands for `cmd` and PowerShell to POSIX shell syntax. */
 function posixLine(line: string): string {
   if (/\^\r?\n|\^"/.test(line))
     return line
@@ -97,7 +97,7 @@ function posixLine(line: string): string {
     return (
       line
         .replace(/`\r?\n/g, ' ')
-        // A quote that nothing closes matches too: looking for its end from each quote would take square time.
+        // Also matches an unclosed quote, to avoid a quadratic search for its end.
         .replace(/'((?:[^']|'')*)('?)|"(?:[^"`]|`[\s\S]?)*"?/g, (text, inner: string | undefined, end) => {
           if (inner === undefined) return text.replace(/`"/g, '\\"')
           return end === '' ? text : inner.split("''").map(quoted).join("\\'")

@@ -14,7 +14,7 @@ import { bodyFrom, requestTo } from './url-requests.ts'
 
 const DATA = ['data', 'data-raw', 'data-binary', 'data-ascii', 'data-urlencode', 'json']
 
-/** Options that say how a request is sent, and why they are not in a configuration. */
+/** Transport options, and why they are not in a configuration. */
 const LEFT_OUT: readonly [option: RegExp, reason: string][] = [
   [
     /^(?:proxy(?!-header).*|preproxy|socks.*|noproxy|interface|resolve|connect-to|(?:abstract-)?unix-socket|doh-url)$/,
@@ -30,7 +30,7 @@ const LEFT_OUT: readonly [option: RegExp, reason: string][] = [
 ]
 
 /**
- * The requests of a command line of curl.
+ * The requests in a curl command line.
  * @returns `fault`: why there are none
  */
 export function curlExamples(line: string): Examples | { fault: string } {
@@ -85,7 +85,7 @@ function requestOf(url: string, options: readonly CurlOption[]): ExampleRequest 
     options.filter(([name]) => names.includes(name)).map(([, value]) => value)
   const has = (...names: string[]) => options.some(([name]) => names.includes(name))
   const headers = all('header').flatMap(headerOf)
-  // Without `=` it names a file.
+  // Without `=` it is a file name.
   const cookies = all('cookie').filter((cookie) => cookie.includes('='))
   if (cookies.length > 0) headers.push({ name: 'Cookie', value: cookies.join('; ') })
   for (const range of all('range')) headers.push({ name: 'Range', value: `bytes=${range}` })
@@ -95,7 +95,7 @@ function requestOf(url: string, options: readonly CurlOption[]): ExampleRequest 
     ...all('url-query').map((one) => one.replace(/^\+/, '')),
   ].join('&')
   const body = has('get') ? undefined : bodyOf(options, data, headers)
-  // An empty text is a body, too.
+  // An empty text is a body too.
   const hasBody = body !== undefined || (!has('get') && data.length > 0)
   const method =
     all('request').at(-1) ?? (has('head') ? 'HEAD' : has('upload-file') ? 'PUT' : hasBody ? 'POST' : 'GET')
@@ -107,7 +107,7 @@ function requestOf(url: string, options: readonly CurlOption[]): ExampleRequest 
       : `${before}${before.includes('?') ? '&' : '?'}${inQuery}${fragment === undefined ? '' : `#${fragment}`}`
   const request = requestTo(asked, { method: method.toUpperCase(), headers, body, login: loginOf(options) })
   if (!request) return undefined
-  // What stands in braces is to be replaced.
+  // Text in braces is a placeholder.
   const path = request.path.replace(/%7B([A-Za-z_]\w*)%7D/gi, '{$1}')
   return { ...request, path, ...(has('location', 'location-trusted') && { follows: true }) }
 }
@@ -137,7 +137,7 @@ function leftOutOf(options: readonly CurlOption[]): [what: string, reason: strin
   })
 }
 
-/** The file that an option of a body names; undefined: it is a text. */
+/** The file named by a body option; undefined: a text. */
 function fileOf(name: string, value: string): string | undefined {
   if (name === 'data-raw') return undefined
   if (name === 'data-urlencode') return /^[^=@]*@(.*)$/s.exec(value)?.[1]
@@ -178,7 +178,7 @@ function bodyOf(
   if (data.length === 0) return undefined
   const isJson = options.some(([name]) => name === 'json')
   const media = given ?? (isJson ? 'application/json' : undefined)
-  // A file is not read: its content is the argument.
+  // Files are not read: their content becomes an argument.
   if (
     options.some(
       ([name, value]) =>
@@ -189,7 +189,7 @@ function bodyOf(
       ? { form: 'json', value: null, ...(/\+json\b/i.test(media!) && { type: media! }) }
       : { form: 'text', type: media ?? 'text/plain' }
   const text = data.join(isJson ? '' : '&')
-  // What curl says without a header, unless the text shows that it is something else.
+  // curl's default media type, unless the text contradicts it.
   const assumed = /^\s*[{[]/.test(text) ? '' : 'application/x-www-form-urlencoded'
   return bodyFrom(text, media ?? assumed)
 }

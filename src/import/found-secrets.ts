@@ -1,30 +1,30 @@
 import { issuedSecrets } from '../checks/practice/secret-forms.ts'
 import { isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
 
-/** A secret in a text, by offsets of UTF-16. */
+/** A secret in a text, by UTF-16 offsets. */
 export interface FoundSecret {
   start: number
   end: number
-  /** What it is called beside it; undefined: nothing says that. */
+  /** Its name in the text; undefined: none. */
   name: string | undefined
 }
 
-/** Characters of a text in which secrets are looked for. */
+/** Maximum characters searched for secrets. */
 const MAX_TEXT = 256 * 1024
 const SCHEME = /^(?:Bearer|Basic|Token|ApiKey)\s+/i
 
 /**
- * Ways to write a secret with its name. Groups: what the secret is called, and the secret at the end of the match, which
- * may have quotes around it or the scheme of an `Authorization` header before it.
+ * Syntaxes of a secret with its name. Groups: the name, and the secret at the end of the match, possibly with quotes or
+ * the scheme of an `Authorization` header.
  */
 const NAMED: readonly [form: RegExp, isSecret: (name: string) => boolean][] = [
-  // A header: `Authorization: Bearer x`, also as the value of an option.
+  // A header: `Authorization: Bearer x`, also as an option's value.
   [/^(?:--?[\w-]+=)?["']?([\w-]{1,80}):[ \t]*([^\r\n]+)$/g, isSecretHeader],
   // The whole text: `API_KEY=x`, `--env=API_KEY=x`.
   [/^(?:--?[\w-]+=)?([A-Za-z][\w.-]{0,80})=([^&;#?\s]+)$/g, isSecretOption],
-  // Of a query, of a connection or of a command in a shell: `?token=x`, `;Password=x`, ` API_KEY=x`.
+  // In a query, connection string or shell command: `?token=x`, `;Password=x`, ` API_KEY=x`.
   [/(?<=^|[?&;,\s])(?:--?)?([A-Za-z][\w.-]{0,80})=("[^"]*"|'[^']*'|[^&;#\s"']+)/g, isSecretOption],
-  // Of a command in a shell: `node x --token y`.
+  // In a shell command: `node x --token y`.
   [/(?<=^|\s)--?([A-Za-z][\w-]{0,80})\s+("[^"]*"|'[^']*'|[^\s"'-][^\s"']*)/g, isSecretOption],
   // A member of JSON.
   [
@@ -32,14 +32,14 @@ const NAMED: readonly [form: RegExp, isSecret: (name: string) => boolean][] = [
     (name) => isSecretHeader(name) || isSecretName(name),
   ],
 ]
-/** The password of a URL; where there is none, a name that is as long as a token. */
+/** A URL's password; or a user name as long as a token. */
 const IN_URL =
   /\b[a-z][a-z\d+.-]{1,20}:\/\/(?:[^\s:@/?#"'`]{0,128}:([^\s@/?#"'`]{1,512})|([^\s:@/?#"'`]{16,512}))@/gi
-/** A segment of the path of a URL that nobody made up: a token of digits and letters. */
+/** A URL path segment that looks like a random token of digits and letters. */
 const IN_PATH =
   /(?<=\bhttps?:\/\/[^\s?#]{1,400}\/)(?:(?=[^\s/?#]{0,200}\d)(?=[^\s/?#]{0,200}[A-Z])(?=[^\s/?#]{0,200}[a-z])[\w:-]{24,512}|[\da-f]{32,128})(?=[/?#]|$)/g
 
-/** All secrets of a text that somebody wrote for a program: what has the form of one, or a name that says so. */
+/** All secrets in a text for programs, by format or name. */
 export function foundSecrets(whole: string): FoundSecret[] {
   const text = whole.slice(0, MAX_TEXT)
   const found: FoundSecret[] = []
@@ -63,7 +63,7 @@ export function foundSecrets(whole: string): FoundSecret[] {
   return apart(found)
 }
 
-/** A text that is shown to somebody. */
+/** A text to be shown, with secrets masked. */
 export function withoutSecrets(text: string): string {
   let made = ''
   let end = 0
@@ -74,7 +74,7 @@ export function withoutSecrets(text: string): string {
   return made + text.slice(end)
 }
 
-/** The first of those that overlap, and of those that begin together the longest. */
+/** The first of overlapping matches; of those with the same start, the longest. */
 function apart(found: readonly FoundSecret[]): FoundSecret[] {
   const made: FoundSecret[] = []
   for (const one of [...found].sort((a, b) => a.start - b.start || b.end - a.end))
@@ -82,12 +82,12 @@ function apart(found: readonly FoundSecret[]): FoundSecret[] {
   return made
 }
 
-/** Nothing but a variable of the client: there is no value to hide. */
+/** Whether it is only a client variable, so that there is nothing to hide. */
 export function isVariable(value: string): boolean {
   return /^\$\{[^{}]+\}$|^\$[A-Za-z_]\w*$/.test(value)
 }
 
-/** A flag, a number, an address or the path of a file says nothing of who may use it. */
+/** Whether it is a flag, number, address or path, which are not secret. */
 export function isValue(value: string): boolean {
   return (
     value !== '' &&

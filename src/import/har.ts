@@ -4,15 +4,16 @@ import { hostTitle } from './host-title.ts'
 import { type ExampleBody, type ExampleRequest, type Examples, grouped, type Parameter } from './requests.ts'
 import { bodyFrom, fieldsOf, requestTo } from './url-requests.ts'
 
-/** Responses that a page loads for itself. */
+/** Media types that pages load themselves. */
 const OF_PAGES =
   /^(?:text\/(?:html|css|javascript)|application\/(?:javascript|x-javascript|wasm|font.*)|image\/|font\/|video\/|audio\/)/i
 
-/** Characters of a body in which parts are looked for. */
+/** Maximum characters of a body searched for parts. */
 const MAX_PARTS = 1024 * 1024
 
 /**
- * The requests of a HAR file (1.2) to an API: one for each method and path; those of pages, scripts and pictures are left out.
+ * The API requests in a HAR file (1.2), one for each method and path; those for pages, scripts and pictures are
+ * omitted.
  * @returns `fault`: why there are none
  */
 export function harExamples(value: Json): Examples | { fault: string } {
@@ -74,7 +75,7 @@ function bodyOf({ mimeType, text: given, params, encoding }: JsonObject): Exampl
     : bodyFrom(text, type)
 }
 
-/** The names of the parts of a body that was recorded as text. */
+/** The parts of a multipart body recorded as text. */
 function partsOf(text: string): { name: string; value: string; isFile: boolean }[] {
   const found = text
     .slice(0, MAX_PARTS)
@@ -82,7 +83,7 @@ function partsOf(text: string): { name: string; value: string; isFile: boolean }
   return [...found].map(([, name = '', rest = '']) => ({ name, value: '', isFile: /filename/i.test(rest) }))
 }
 
-/** Two requests of one operation: all their parameters, and the members that both bodies have. */
+/** Combines two requests of an operation: all parameters, and the common members of bodies. */
 function together(one: ExampleRequest, other: ExampleRequest): ExampleRequest {
   const all = [...other.query, ...one.query]
   const lists = new Set(all.filter(({ isList }) => isList).map(({ name }) => name))
@@ -95,7 +96,7 @@ function together(one: ExampleRequest, other: ExampleRequest): ExampleRequest {
     isObject(other.body.value)
   ) {
     const [first, second] = [body.value, other.body.value]
-    // What only one of them has need not be there.
+    // Members of only one of them are optional.
     const rest = Object.fromEntries(
       Object.keys(second)
         .filter((key) => !Object.hasOwn(first, key))

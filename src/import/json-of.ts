@@ -1,6 +1,6 @@
 import { type Json, parse, withoutComments } from '../json/index.ts'
 
-/** JSON as people write it into tools, with comments; undefined: it is none. */
+/** JSON with comments, as people write it; undefined if invalid. */
 export function jsonOf(text: string): Json | undefined {
   try {
     return parse(withoutComments(text)?.text ?? text)

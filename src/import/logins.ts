@@ -5,17 +5,17 @@ import { foundSecrets } from './found-secrets.ts'
 import { hostTitle } from './host-title.ts'
 import type { ExampleRequest, Parameter } from './requests.ts'
 
-/** How requests log in, as security schemes: each login has its own name, and so its own variable. */
+/** Logins of requests as security schemes, each with its own name and variable. */
 export class Logins {
   readonly schemes: JsonObject = {}
-  /** By what a login is: its way, its origin and its secret. */
+  /** Names by type, origin and secret. */
   readonly #names = new Map<string, string>()
   readonly #byValue = new Map<string, string>()
   readonly #taken = new Set<string>()
-  /** Of the first login, whose names need none in front. */
+  /** Origin of the first login, whose names have no prefix. */
   #origin: string | undefined
 
-  /** @param renewed a login of one place has other secrets from time to time: they are the same login */
+  /** @param renewed whether secrets of one place change over time, so that they are the same login */
   constructor(readonly renewed: boolean) {}
 
   /** The `security` of a request. */
@@ -47,7 +47,7 @@ export class Logins {
     return Object.keys(used).length > 0 ? [used] : []
   }
 
-  /** The login that a part of a request is which is called like one: the same where another has the same secret. */
+  /** The login of a part named like one; shared with parts that have the same secret. */
   ofPart(place: string, { name, value }: Parameter, origin: string): string {
     const known = value === '' ? undefined : this.#byValue.get(value)
     return known ?? this.#nameOf(wordsOf(name), `${place} ${name}`, origin, value)
@@ -74,7 +74,7 @@ function wordsOf(name: string): string {
   return slug(name.replace(/([a-z\d])([A-Z])/g, '$1-$2')) || 'key'
 }
 
-/** Whether a header is a login, by its name or by its value. */
+/** Whether a header is a login, by name or value. */
 export function isSecretPair({ name, value }: Parameter): boolean {
   return isSecretHeader(name) || foundSecrets(value).length > 0
 }

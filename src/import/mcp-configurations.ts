@@ -15,28 +15,29 @@ import { startable } from './startable.ts'
 
 export interface ImportedServers {
   configurations: ImportedConfiguration[]
-  /** Servers that are not imported, and why. */
+  /** Servers that were not imported, with reasons. */
   skipped: { name: string; reason: string }[]
-  /** What of an imported server is not in its configuration. */
+  /** Omitted settings of imported servers. */
   notes: { name: string; note: string }[]
-  /** To be set before the configurations are served. */
+  /** Variables to set before the configurations are served. */
   variables: Variable[]
 }
 
 export type ServersResult =
   | ({ fault?: undefined; findings?: undefined } & ImportedServers)
-  /** Why there are no servers in it. */
+  /** Why it contains no servers. */
   | { fault: string; findings?: undefined }
   /** It is JSON or YAML with errors. */
   | { fault?: undefined; findings: Finding[] }
 
-/** Characters of a text of command lines. */
+/** Maximum characters of command lines. */
 const MAX_LINES = 64 * 1024
 
 /**
- * Makes a configuration of each MCP server of a client's file (JSON with or without comments, or YAML), or of command lines
- * of supergateway, mcp-proxy or mcp-remote. Secrets become variables of the environment. Never throws on what a text says.
- * @param name of the configuration, where there is one server; default: that of the server
+ * Creates a configuration for each MCP server in a client's file (JSON with optional comments, or YAML), or in command
+ * lines of supergateway, mcp-proxy or mcp-remote. Secrets become environment variables. Never throws because of the
+ * text.
+ * @param name of the configuration, if there is one server; default: the server's
  */
 export function importServers(source: Source, name?: string): ServersResult {
   const read = readServers(source)
@@ -73,7 +74,7 @@ export function importServers(source: Source, name?: string): ServersResult {
 
 function readServers({ file, text }: Source): ClientServers | { fault: string } | { findings: Finding[] } {
   const plain = withoutComments(text)?.text ?? text
-  // Only a file in JSON or YAML begins with a key.
+  // Only JSON and YAML files begin with a key.
   if (/^\uFEFF?\s*(?:#.*\n\s*)*(?:[{[]|---|["']?[\w-]+["']?:(?:\s|$))/.test(plain)) {
     const read = parseText({ file, text: plain })
     return 'findings' in read ? read : clientServers(read.value, file)
@@ -120,12 +121,12 @@ function configurationText(name: string, prefix: string, server: ClientServer, t
   return silenced(`# Made by plantgw import mcp.\n${text}`)
 }
 
-/** A text in which no variable is read. */
+/** Escapes variables in a text. */
 function unread(text: string): string {
   return text.replaceAll('${', '$$${')
 }
 
-/** The file decides where its server is: what is advised against there is silenced with that reason. */
+/** The file determines the server's address, so advice against it is silenced with that reason. */
 function silenced(text: string): string {
   const found = lintPractice(readConfiguration({ file: '', text }, SET), { production: true })
   const known = found.filter(
@@ -139,7 +140,7 @@ function silenced(text: string): string {
   return lines.join('\n')
 }
 
-/** An environment in which every variable is set. */
+/** An environment with every variable set. */
 const SET = new Proxy<Record<string, string>>(
   {},
   {

@@ -16,7 +16,7 @@ import {
 } from './requests.ts'
 import { bodyFrom, pairsOf } from './url-requests.ts'
 
-/** Deeper folders are in no collection. */
+/** Maximum depth of folders. */
 const MAX_DEPTH = 20
 const VARIABLE = /\{\{([^{}]{1,100})\}\}/g
 
@@ -31,7 +31,7 @@ interface Folder {
 }
 
 /**
- * The requests of a Postman collection (v2.0 and v2.1), with the folders as tags.
+ * The requests in a Postman collection (v2.0 and v2.1), with folders as tags.
  * @param name of the configuration, for names of variables
  * @returns `fault`: why there are none
  */
@@ -45,7 +45,7 @@ export function postmanExamples(value: Json, name: string | undefined): Examples
     const [own, given] = [String(key ?? id), String(text ?? '')]
     const isSecret =
       type === 'secret' || (isSecretName(own) && isValue(given)) || foundSecrets(given).length > 0
-    // A secret is never written down.
+    // Secrets are never written.
     variables.set(own, isSecret ? '' : given)
   }
   const made: Examples = { title, requests: [], servers: variables, skipped: [] }
@@ -120,7 +120,7 @@ class Reader {
     }
   }
 
-  /** The name of an argument for a variable; one that is called like a secret comes from the environment. */
+  /** The argument name for a variable; one named like a secret comes from the environment. */
   #opened(key: string, examples: Map<string, Parameter>): string {
     const name = key.replace(/\W+/g, '_')
     if (isSecretName(key)) examples.set(name, { name, value: `{{${key}}}`, isSecret: true })
@@ -136,7 +136,7 @@ class Reader {
     }
   }
 
-  /** Those that are disabled are other examples, of what is not there otherwise. */
+  /** Disabled entries are alternatives, used only if nothing else has the name. */
   #pairs(list: Json | undefined): ExampleField[] {
     const all = maps(list).map((one) => ({
       ...this.parameter(one),
@@ -149,17 +149,17 @@ class Reader {
     return [...sent, ...grouped(all.filter(({ isOff, name }) => isOff && !names.has(name)))]
   }
 
-  /** Variables of the host come from the environment; without a scheme it is https. */
+  /** Host variables come from the environment; the default scheme is https. */
   #origin(text: string): string {
     const named = text.replace(VARIABLE, (_, key: string) => `{${key.trim()}}`)
     const [, first] = /^\{([^{}]*)\}/.exec(named) ?? []
     const known = first !== undefined && (this.variables.get(first) ?? '')
-    // A variable that is a whole URL, or of which nothing is known.
+    // A variable with a whole URL, or an unknown value.
     if (known === '' || (known && /^https?:\/\//i.test(known))) return named
     return /^[a-z][a-z\d+.-]*:\/\//i.test(named) ? named : `https://${named}`
   }
 
-  /** A template that reads the environment where the collection reads a variable. */
+  /** A template that reads environment variables for those of the collection. */
   #header(text: string): string {
     const preset = (key: string) => this.variables.get(key) ?? ''
     return text
@@ -201,7 +201,7 @@ class Reader {
     }
   }
 
-  /** JSON with variables: what stands in quotes stays a text, what does not becomes its value. */
+  /** JSON with variables: quoted ones stay texts, others become their values. */
   #values(text: string): string {
     return text.replace(
       /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|\{\{([^{}]{1,100})\}\}/g,
@@ -231,7 +231,7 @@ function rawUrl({ raw, protocol, host, path }: JsonObject): string {
     : `${typeof protocol === 'string' ? `${protocol}://` : ''}${own}/${joined(path, '/').replace(/^\//, '')}`
 }
 
-/** `auth` in the form of v2.0 (a map) or v2.1 (a list of keys and values). */
+/** `auth` in the form of v2.0 (a map) or v2.1 (a list of pairs). */
 function loginOf(auth: Json | undefined): Login | undefined {
   if (!isObject(auth)) return undefined
   const { type } = auth

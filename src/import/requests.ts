@@ -10,25 +10,25 @@ import { foundSecrets } from './found-secrets.ts'
 import { jsonOf } from './json-of.ts'
 import { isSecretPair, isSecretQuery, Logins } from './logins.ts'
 
-/** A request that somebody recorded or wrote down, as an example of an operation. */
+/** A recorded or written request as an example of an operation. */
 export interface ExampleRequest {
-  /** What it is called; empty: named after method and path. */
+  /** Empty: named after method and path. */
   name: string
   description: string
   tags: string[]
   method: string
-  /** Scheme, host and port, or what stands for it: `{baseUrl}`. Empty: it is not known. */
+  /** Scheme, host and port, or a variable: `{baseUrl}`. Empty: unknown. */
   origin: string
-  /** Templates in the form of OpenAPI: `/users/{id}`. */
+  /** OpenAPI path template: `/users/{id}`. */
   path: string
   query: Parameter[]
   /** Values may be templates. */
   headers: Parameter[]
-  /** Of the path, by name. */
+  /** Path parameters by name. */
   pathExamples: ReadonlyMap<string, Parameter>
   body: ExampleBody | undefined
   login: Login | undefined
-  /** Redirects are followed. */
+  /** Whether redirects are followed. */
   follows?: boolean
 }
 
@@ -36,49 +36,49 @@ export interface Parameter {
   name: string
   value: string
   description?: string
-  /** It was sent several times. */
+  /** Whether it was sent several times. */
   isList?: boolean
-  /** Of a path: it is a secret, whatever it is called. */
+  /** Of a path parameter: secret regardless of its name. */
   isSecret?: boolean
 }
 
 export type ExampleBody =
-  /** `type`: a media type of its own. */
+  /** `type`: a specific media type. */
   | { form: 'json'; value: Json; type?: string }
   | { form: 'urlencoded' | 'multipart'; fields: ExampleField[] }
   | { form: 'text'; type: string }
   | { form: 'graphql'; query: string; variables: JsonObject; operation?: string }
 
-/** `type`: the media type of a part that is no file. */
+/** `type`: media type of a part other than a file. */
 export type ExampleField = Parameter & { isFile?: boolean; type?: string }
 
-/** How it logs in; the secret itself comes from the environment, and only tells logins apart. */
+/** The login; the secret itself only distinguishes logins, and comes from the environment later. */
 export type Login =
   | { type: 'bearer' | 'basic'; value?: string }
   | { type: 'apiKey'; in: 'header' | 'query'; name: string; value?: string }
-  /** What a configuration cannot express. */
+  /** A login that configurations cannot express. */
   | { type: 'other'; scheme: string }
 
 export interface Examples {
   title: string
   requests: ExampleRequest[]
-  /** Values of what stands for origins, by name. */
+  /** Values of origin variables, by name. */
   servers: ReadonlyMap<string, string>
-  /** What is no request of an API, and why. */
+  /** Skipped entries with reasons. */
   skipped: { operation: string; reason: string }[]
-  /** Parts of requests that are not imported, and why. */
+  /** Omitted parts of requests, with reasons. */
   leftOut?: { operation: string; what: string; reason: string }[]
-  /** Requests of one host are from different times: its secrets may have been renewed between them. */
+  /** Whether requests were recorded over time, so that secrets of one host may have been renewed. */
   isRecorded?: boolean
 }
 
-/** More requests are no examples of one API. */
+/** Maximum requests for one API. */
 const MAX_REQUESTS = 2000
-/** Headers that the gateway or a browser sets by itself. */
+/** Headers that the gateway or a browser sets itself. */
 const OWN_HEADERS =
   /^(?::.*|accept|accept-(?:encoding|language|charset)|cache-control|connection|content-(?:length|type|encoding)|dnt|expect|host|if-.*|keep-alive|origin|postman-token|pragma|priority|proxy-.*|referer|sec-.*|te|trailer|transfer-encoding|upgrade.*|user-agent)$/i
 
-/** Makes configurations of examples of requests, by way of a description of what they have in common. */
+/** Creates configurations from examples of requests, by way of an OpenAPI description. */
 export function importExamples(
   { file }: Source,
   { title, requests, servers, skipped, leftOut = [], isRecorded = false }: Examples,
@@ -98,7 +98,7 @@ export function importExamples(
       continue
     }
     let path = request.path
-    // A fragment is never sent.
+    // Fragments distinguish the operations, and are never sent.
     for (let n = 2; known.has(`${method} ${path}`); n++) path = `${request.path}#${n}`
     known.add(`${method} ${path}`)
     paths[path] = { ...(paths[path] as JsonObject), [method]: operationOf(request, servers, logins) }
@@ -135,7 +135,7 @@ export function importExamples(
 
 type Fixed = NonNullable<ReturnType<NonNullable<ImportOptions['fixed']>>>
 
-/** What is the same in every call. */
+/** The constant parts of calls. */
 function fixedOf(request: ExampleRequest, logins: Logins): Fixed {
   return {
     headers: fixedHeaders(request),
@@ -148,7 +148,7 @@ function fixedOf(request: ExampleRequest, logins: Logins): Fixed {
   }
 }
 
-/** A part that may be a login; of a path only what is a secret. */
+/** A part that may be a login; of path parameters only secrets. */
 function partOf(
   { query, headers, pathExamples, body }: ExampleRequest,
   place: string,
@@ -195,19 +195,19 @@ function listed(schema: JsonObject, isList = false): JsonObject {
   return isList ? { type: 'array', items: schema } : schema
 }
 
-/** Pairs by their names: what is there several times is a list. */
+/** Pairs by name: repeated ones become lists. */
 export function grouped<P extends Parameter>(pairs: readonly P[]): P[] {
   const found = new Map<string, P>()
   for (const one of pairs) {
     const known = found.get(one.name)
-    // Of several values, the one that says most of their type.
+    // Of several values, keeps the most general type.
     const said = known && typeOf(known.value) === 'string' ? known : one
     found.set(one.name, known ? { ...said, isList: true } : one)
   }
   return [...found.values()]
 }
 
-/** An example says more than a name, unless it may be a secret or somebody's address. */
+/** An example is helpful, unless it may be a secret or personal data. */
 function described(description: string, value: string, name: string): string {
   const isOpen = !isSecretName(name) && !/[{}@]/.test(value) && foundSecrets(value).length === 0
   const example = value !== '' && value.length <= 60 && isOpen ? `For example ${value}` : ''
@@ -221,7 +221,7 @@ function typeOf(value: string): string {
 
 function serverOf(origin: string, servers: Examples['servers']): JsonObject {
   const names = [...origin.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)
-  // Each stands for a whole origin, for a port or for a host.
+  // Each variable represents a whole origin, a port or a host.
   const fallback = (name: string) =>
     origin.startsWith(`{${name}}`) ? 'http://localhost' : origin.endsWith(`:{${name}}`) ? '443' : 'localhost'
   const variables = Object.fromEntries(
@@ -239,7 +239,7 @@ function canBeSent({ name, value }: Parameter): boolean {
   return isHeaderName(name) && !/[\0-\x08\n-\x1f\x7f]/.test(value)
 }
 
-/** Versions of an API are asked for by a media type of its own. */
+/** APIs select versions by specific media types. */
 function isOwn({ name, value }: Parameter): boolean {
   return !OWN_HEADERS.test(name) || (/^accept$/i.test(name) && /\bvnd\./.test(value))
 }
@@ -271,11 +271,11 @@ function content(type: string, schema: JsonObject): JsonObject {
   return { required: true, content: { [type]: { schema } } }
 }
 
-/** Deeper values and more items say less than they cost. */
+/** Limits of depth and items, beyond which examples add little. */
 const MAX_DEPTH = 6
 const MAX_ITEMS = 50
 
-/** The schema of which a value is an example; what an object has, it needs. */
+/** The schema of an example value; all members of an object are required. */
 function schemaOf(value: Json, depth: number, name = ''): JsonObject {
   if (value === null || depth > MAX_DEPTH) return {}
   if (Array.isArray(value)) {
@@ -303,7 +303,7 @@ function schemaOf(value: Json, depth: number, name = ''): JsonObject {
   return { type: Number.isInteger(Number(value)) ? 'integer' : 'number' }
 }
 
-/** What either of two schemas allows: any value, where they have nothing in common. */
+/** A schema that allows values of both; any value if they have nothing in common. */
 function either(one: JsonObject, other: JsonObject): JsonObject {
   if (one.type === undefined || one.type !== other.type) {
     const isNumber = [one, other].every(({ type }) => type === 'integer' || type === 'number')
@@ -325,7 +325,7 @@ function either(one: JsonObject, other: JsonObject): JsonObject {
   }
 }
 
-/** The query is the same in every call, the variables are arguments. */
+/** The query is constant, the variables are arguments. */
 function graphqlBody({ body }: ExampleRequest): { body?: string } {
   if (body?.form !== 'graphql') return {}
   const names = Object.keys(body.variables).filter((name) => /^[A-Za-z_]\w*$/.test(name))
@@ -336,7 +336,7 @@ function graphqlBody({ body }: ExampleRequest): { body?: string } {
   return { body: `{${which}"query": ${query}${names.length > 0 ? `, "variables": {${variables}}` : ''}}` }
 }
 
-/** `/users/42` → `/users/{userId}`: numbers and UUIDs of an example are those of its call. */
+/** `/users/42` → `/users/{userId}`: replaces numbers and UUIDs by parameters. */
 export function openPath(path: string): { path: string; examples: Map<string, Parameter> } {
   const examples = new Map<string, Parameter>()
   const segments = path.split('/')

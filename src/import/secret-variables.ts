@@ -2,25 +2,25 @@ import { upper } from '../openapi/tool-names.ts'
 import { isSecretHeader, isSecretName } from '../text/index.ts'
 import { foundSecrets, isSecretOption, isValue, isVariable } from './found-secrets.ts'
 
-/** A variable of the environment that a configuration reads. */
+/** An environment variable that a configuration reads. */
 export interface Variable {
   name: string
-  /** What it is for: `` `env` of github ``. */
+  /** Its purpose: `` `env` of github ``. */
   use: string
-  /** The imported file holds a value, which is now nowhere else. */
+  /** Whether the imported file contained a value, which is not copied. */
   hadValue: boolean
 }
 
-/** Names for the secrets of files, unlike each other where their values differ. */
+/** Variable names for the secrets of files, distinct for different values. */
 export class Variables {
-  /** Undefined: the file reads the variable, and does not say what it holds. */
+  /** Undefined: the file reads the variable without a value. */
   readonly #values = new Map<string, string | undefined>()
   readonly found: Variable[] = []
 
-  /** Names that are none for a secret, because a text reads them. */
+  /** Names read by texts, which cannot be used for secrets. */
   readonly #read: ReadonlySet<string>
 
-  /** @param text JSON of all that is imported */
+  /** @param text JSON of everything imported */
   constructor(text: string) {
     const names = [...text.matchAll(REFERENCE)].map(([, kind = '', name = '']) => ownName(kind, name))
     const short = [...text.matchAll(/["=]\$([A-Za-z_]\w*)(?=["/])/g)].map(([, name = '']) => name)
@@ -36,7 +36,7 @@ export class Variables {
     return name
   }
 
-  /** `${NAME}` for a secret. */
+  /** Returns `${NAME}` for a secret. */
   take(wanted: string, owner: string, value: string, use: string): string {
     const isFree = (name: string) =>
       this.#values.has(name) ? this.#values.get(name) === value : !this.#read.has(name)
@@ -50,7 +50,7 @@ export class Variables {
   }
 }
 
-/** Texts of a server of a client, as a configuration writes them. */
+/** Converts a client's server texts to configuration syntax. */
 export class Texts {
   constructor(
     readonly variables: Variables,
@@ -87,12 +87,12 @@ export class Texts {
       : this.variables.take('caller_token', this.owner, value, use)
   }
 
-  /** Words of a command: `--token x`, `--token=x` and `TOKEN=x` hold secrets, and what has the form of one. */
+  /** Words of a command: secrets in `--token x`, `--token=x` and `TOKEN=x`, and by format. */
   args(words: readonly string[]): string[] {
     const use = `an argument of ${this.owner}`
     return words.map((word, i) => {
       const option = /^--?([A-Za-z][\w-]*)$/.exec(words[i - 1] ?? '')?.[1]
-      // Of a command in a shell only the first word.
+      // In a shell command, only the first word.
       const whole = /^(?:-e|--env)$/.test(words[i - 1] ?? '')
         ? /^(\w+)=([\s\S]+)$/
         : /^-{0,2}([A-Za-z][\w-]*)=(\S+)$/
@@ -108,7 +108,7 @@ export class Texts {
     })
   }
 
-  /** Replaces the secrets in a text, those without a name of their own by one of this name. */
+  /** Replaces the secrets in a text; unnamed ones get this name. */
   #formed(text: string, name: string, use: string): string {
     let made = ''
     let end = 0
@@ -121,7 +121,7 @@ export class Texts {
     return made + this.#plain(text.slice(end), use)
   }
 
-  /** Variables of clients in our form; what only a shell or a client replaces becomes a variable. */
+  /** Converts client variables; expressions for a shell or client become variables. */
   #plain(text: string, use: string): string {
     return text
       .replace(/^(--?[\w-]+=)?~(?=\/|$)/, '$1$${HOME}')
@@ -135,9 +135,9 @@ export class Texts {
   }
 }
 
-/** `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${workspaceFolder}`; or a brace that means nothing. */
+/** `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${workspaceFolder}`; or a literal brace. */
 const REFERENCE = /\$\{(?:(env|input|config|command):)?([\w.-]+)(?::-?([^{}]*))?\}|\$\{/g
-/** Variables of clients that no environment has in this spelling. */
+/** Client variables that are not environment variables. */
 const OF_CLIENTS = /^(?:workspaceFolder|userHome|cwd)/
 
 function ownName(kind: string, name: string): string {

@@ -4,8 +4,8 @@ import { isHeaderName } from '../openapi/tool-names.ts'
 import type { ClientServer } from './client-servers.ts'
 
 /**
- * A server without invisible characters, and without the variables and headers that nobody can set, each of which is a note.
- * @returns why it cannot be started or asked, as text
+ * A server without invisible characters, and without variables and headers that cannot be set, each reported as a note.
+ * @returns the reason, as text, if it cannot be used
  */
 export function startable(given: ClientServer): ClientServer | string {
   if ([given.command ?? '', ...given.args].some((word) => word.includes('\0')))
@@ -17,14 +17,14 @@ export function startable(given: ClientServer): ClientServer | string {
     ...headers.left.map((name) => `its header ${JSON.stringify(name)} is left out: it cannot be sent`),
   ]
   const sound = { ...given, env: env.kept, headers: headers.kept, notes: [...given.notes, ...left] }
-  // Nothing that is taken out later may join what begins a template or a variable.
+  // Characters removed later must not join into a template or variable.
   const server = visible(sound as unknown as Json) as unknown as ClientServer
   if ([server.command ?? '', ...server.args].some((word) => word.includes('{{')))
     return 'its command contains `{{`, which would be a template'
   return (server.url === undefined ? undefined : faultOf(server.url)) ?? server
 }
 
-/** A variable of a client may stand for any part. */
+/** A client variable may represent any part. */
 function faultOf(url: string): string | undefined {
   if (/^\$\{/.test(url)) return undefined
   const [, scheme = ''] = /^([a-z][a-z\d+.-]{0,20}):/i.exec(url) ?? []

@@ -9,9 +9,9 @@ import type { Variable } from './secret-variables.ts'
 export interface ImportedSettings {
   /** YAML. */
   text: string
-  /** Keys of the file that are not in it, and what to do instead. */
+  /** Omitted keys, with the alternative. */
   notes: { key: string; note: string }[]
-  /** To be set before the settings are used. */
+  /** Variables to set before the settings are used. */
   variables: Variable[]
 }
 
@@ -21,7 +21,7 @@ export type SettingsResult =
   | { fault: string; findings?: undefined }
   | { fault?: undefined; findings: Finding[] }
 
-/** Makes settings of ours of a settings file of Unla (`mcp-gateway.yaml`). Never throws on what the file says. */
+/** Converts a settings file of Unla (`mcp-gateway.yaml`). Never throws because of its content. */
 export function importUnlaSettings(source: Source): SettingsResult {
   const read = parseText(source)
   if ('findings' in read) return read
@@ -47,14 +47,14 @@ export function importUnlaSettings(source: Source): SettingsResult {
   return { text, notes: notesOf(value), variables }
 }
 
-/** `${NAME:default}` and what is written without a variable; an empty default counts as nothing. */
+/** A value or `${NAME:default}`; an empty default counts as absent. */
 function given(value: Json | undefined): string | undefined {
   if (value === undefined || value === null || typeof value === 'object') return undefined
   const text = String(value)
   return text === '' || /^\$\{\w+:\}$/.test(text) ? undefined : text
 }
 
-/** What a value is when no variable is set: for choices that have other names here. */
+/** The value without variables set, for choices with other names here. */
 function preset(value: Json | undefined): string {
   const text = given(value) ?? ''
   return /^\$\{\w+(?::([^}]*))?\}$/.exec(text)?.[1] ?? (text.startsWith('${') ? '' : text)
@@ -104,7 +104,7 @@ function notifierOf({ notifier }: JsonObject, variables: Variable[]): JsonObject
       ? preset(part.cluster_type)
       : 'single'
     if (own.cluster_type === 'sentinel' && given(part.master_name)) own.master_name = part.master_name!
-    // There is no other user without a password.
+    // The user name is useless without a password.
     if (given(part.password) !== undefined)
       own.password = secret(part.password, 'NOTIFIER_REDIS_PASSWORD', 'the password of Redis', variables)
     else delete own.username
@@ -120,7 +120,7 @@ function telemetryOf({ tracing }: JsonObject): JsonObject {
   return {
     telemetry: {
       ...(name !== undefined && { serviceName: name }),
-      // OTLP over gRPC has another port than over HTTP.
+      // OTLP over gRPC uses another port than over HTTP.
       otlp:
         endpoint === ''
           ? {}
@@ -133,7 +133,7 @@ function telemetryOf({ tracing }: JsonObject): JsonObject {
   }
 }
 
-/** A secret is never written down, nor the default that the file has for it. */
+/** Neither a secret nor its default is written. */
 function secret(value: Json | undefined, fallback: string, use: string, variables: Variable[]): string {
   const name = /^\$\{(\w+)/.exec(given(value) ?? '')?.[1] ?? fallback
   variables.push({ name, use, hadValue: preset(value) !== '' })

@@ -3,12 +3,12 @@ import { literal } from '../template/index.ts'
 import { jsonOf } from './json-of.ts'
 import { type ExampleBody, type ExampleRequest, grouped, openPath, type Parameter } from './requests.ts'
 
-/** Longer bodies say no more about their form. */
+/** Longer bodies add nothing about their form. */
 const MAX_BODY = 256 * 1024
 
 /**
- * An example of a request to a whole URL.
- * @returns undefined for what is no URL of HTTP
+ * An example of a request to a URL.
+ * @returns undefined for a URL other than HTTP
  */
 export function requestTo(
   url: string,
@@ -33,7 +33,7 @@ export function requestTo(
   }
 }
 
-/** A body as it was sent, by its type; undefined for an empty one. */
+/** A sent body by its type; undefined if empty. */
 export function bodyFrom(text: string, type: string): ExampleBody | undefined {
   const media = type.split(';')[0]!.trim().toLowerCase()
   if (text.trim() === '') return undefined
@@ -55,7 +55,7 @@ export function bodyFrom(text: string, type: string): ExampleBody | undefined {
   }
   if (media === 'application/x-www-form-urlencoded' || (media === '' && /^[\w.%[\]+-]+=/.test(text)))
     return { form: 'urlencoded', fields: fieldsOf(text.slice(0, MAX_BODY)) }
-  // JSON that is not whole says nothing of its form.
+  // Incomplete JSON says nothing about its form.
   if (isJson) return { form: 'json', value: null, ...(/\+json$/.test(media) && { type: media }) }
   return { form: 'text', type: media || 'text/plain' }
 }
