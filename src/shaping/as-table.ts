@@ -1,20 +1,20 @@
 import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
 
-/** A value as a table: its rows, and what the answer has beside them. */
+/** A value as a table: rows, and other data of the answer. */
 export interface Table {
   columns: string[]
   rows: ReadonlyMap<string, Json>[]
-  /** Of the list in the value; undefined: the value itself is the list, or the only row. */
+  /** Path of the list; undefined: the value is the list or the only row. */
   path: string | undefined
   beside: JsonObject
 }
 
-/** Beyond this an answer is no table that anybody reads. */
+/** Maximum columns of a readable table. */
 const MAX_COLUMNS = 200
-/** Objects inside each other whose members become columns. */
+/** Maximum nesting of objects whose members become columns. */
 const MAX_NESTED = 4
 
-/** The first list of objects of a value, or its first list, or the value as the only row; undefined: it is no table. */
+/** The first list of objects in a value, or its first list, or the value as the only row; undefined if unsuitable. */
 export function tableOf(value: Json): Table | undefined {
   const [path, list] = rowsOf(value)
   const columns = new Set<string>()
@@ -39,7 +39,7 @@ function rowsOf(value: Json): [path: string | undefined, rows: Json[]] {
   return lists.find(([, items]) => items.some(isObject)) ?? lists[0] ?? [undefined, [value]]
 }
 
-/** Members of objects inside have names such as `owner.login`; where that makes a name twice, the objects are cells. */
+/** Members of nested objects are named like `owner.login`; if names clash, the objects become cells. */
 function rowOf(item: JsonObject): Map<string, Json> {
   const cells = cellsOf(item)
   const row = new Map(cells)
@@ -54,7 +54,7 @@ function cellsOf(object: JsonObject, path = '', depth = 0): [string, Json][] {
   )
 }
 
-/** A string as it is, a list of scalars with `; ` between them, null as nothing, anything else as JSON. */
+/** Strings unchanged, lists of scalars joined with `; `, null as empty, other values as JSON. */
 function cell(value: Json | undefined): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
@@ -62,13 +62,13 @@ function cell(value: Json | undefined): string {
   return isFlat ? value.map(cell).join('; ') : stringify(value)
 }
 
-/** How the lines of a table are written. */
+/** Syntax of a table's lines. */
 interface Writing {
   before(columns: string[]): string
   row(cells: string[]): string
 }
 
-/** RFC 4180, with LF. Readers skip an empty line, so that an empty cell alone is quoted. */
+/** RFC 4180 with LF. A single empty cell is quoted, because readers skip empty lines. */
 const CSV: Writing = {
   before: (columns) => `${CSV.row(columns)}\n`,
   row: (cells) =>
@@ -80,7 +80,7 @@ const MARKDOWN: Writing = {
   row: (cells) => `| ${cells.map((text) => onOneLine(withoutPipes(text))).join(' | ')} |`,
 }
 
-/** Escapes pipes; of two backslashes in front of one the first would escape the second, and the pipe would end the cell. */
+/** Escapes pipes, and backslashes before them, which would otherwise undo the escape. */
 function withoutPipes(text: string): string {
   if (!text.includes('|')) return text
   return text.replace(/\\+\|?|\|/g, (found) =>
@@ -96,7 +96,7 @@ function onOneLine(text: string): string {
 
 export const WRITINGS = { csv: CSV, markdown: MARKDOWN }
 
-/** The table with as many of its first rows as `most` characters have room for. */
+/** The table with as many of the first rows as fit in `most` characters. */
 export function tableText(
   { columns, rows }: Table,
   most: number,

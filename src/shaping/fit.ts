@@ -3,15 +3,15 @@ import { giveWay, shorten } from '../text/index.ts'
 
 /** What a shortened value lacks. */
 export interface Omitted {
-  /** By path, such as `items[].labels`: how many items the longest list of that path had, and how many are left. */
+  /** By path, such as `items[].labels`: length of the longest list, and number of items kept. */
   lists: Map<string, { kept: number; of: number }>
-  /** Strings that were cut, and the characters that each has at the most. */
+  /** Number of truncated strings, and their maximum length. */
   strings: { count: number; longest: number } | undefined
-  /** Whether members, items or ends of strings were left out wherever there was no room. */
+  /** Whether members, items or ends of strings were dropped wherever room ran out. */
   rest: boolean
-  /** The members of a value that the masks remove entirely. */
+  /** The members of a value that masks removed entirely. */
   missed: string[] | undefined
-  /** The value before its lists were cut to a number of items; undefined: they were not. */
+  /** The value before lists were limited; undefined: they were not. */
   whole?: Json | undefined
 }
 
@@ -23,10 +23,10 @@ export function isOmitted({ lists, strings, rest, missed }: Omitted): boolean {
   return lists.size > 0 || strings !== undefined || rest || missed !== undefined
 }
 
-/** Strings are cut to no fewer characters, as long as that is enough. */
+/** Strings are not cut below this length while that suffices. */
 const MIN_STRING = 200
 
-/** The value with at most `most` items in each of its lists, at any depth. */
+/** Limits each list in the value to `most` items, at any depth. */
 export function limitItems(value: Json, most: number, omitted: Omitted, path = ''): Json {
   if (Array.isArray(value)) {
     if (value.length > most) note(omitted, path, most, value.length)
@@ -52,10 +52,9 @@ function mapMembers(object: JsonObject, map: (value: Json, name: string) => Json
 }
 
 /**
- * The value with a JSON text of at most `most` characters: first the lists that are in no other list lose their last
- * items, the longest first, but keep one; then the longest strings are cut.
- * @param whole whether the value must keep its form: then it may still be too long. Otherwise it keeps what there is room
- * for, in its order
+ * Shortens a value to at most `most` characters of JSON: outermost lists lose their last items, longest lists first,
+ * but keep one; then the longest strings are cut.
+ * @param whole whether the value must keep its form, so that it may still be too long. Otherwise it is cut at the limit
  */
 export async function fitJson(value: Json, most: number, omitted: Omitted, whole = false): Promise<Json> {
   const lists = await listsOf(value)
@@ -78,7 +77,7 @@ interface List {
   size: number
 }
 
-/** The lists that are in no other list, with the characters of their items, the longest first. */
+/** The outermost lists with their sizes, longest first. */
 async function listsOf(value: Json): Promise<List[]> {
   const lists: List[] = []
   findLists(value, '', lists)
@@ -147,7 +146,7 @@ function mapStrings(value: Json, map: (text: string) => string): Json {
   return isObject(value) ? mapMembers(value, (member) => mapStrings(member, map)) : value
 }
 
-/** What there is room for, in the order of the value; undefined: not even its beginning. */
+/** The beginning of the value that fits; undefined: nothing fits. */
 function prefix(value: Json, room: number): { value: Json; size: number } | undefined {
   if (Array.isArray(value))
     return prefixOf(value.entries(), room, [] as Json[], (made, _, item) => made.push(item))
@@ -158,7 +157,7 @@ function prefix(value: Json, room: number): { value: Json; size: number } | unde
   const size = stringify(value).length
   if (size <= room) return { value, size }
   if (typeof value !== 'string' || room < MIN_STRING / 10) return undefined
-  // Escapes take up to six characters for one.
+  // Escaping can expand a character to six.
   const cut = shorten(value, Math.max(1, Math.floor(room / 6) - 2))
   return { value: cut, size: stringify(cut).length }
 }

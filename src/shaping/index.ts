@@ -1,4 +1,4 @@
-/** What is left of JSON values, and of their schemas: path masks, and values cut to a size. Knows nothing of MCP. */
+/** Reduces JSON values and their schemas: path masks, and values cut to a size. Knows nothing about MCP. */
 
 export { isOmitted, nothingOmitted, type Omitted } from './fit.ts'
 export { jsonIn, jsonLimitOf } from './json-in.ts'

@@ -1,6 +1,6 @@
 import { type Json, JsonLimitError, parseVerbatim } from '../json/index.ts'
 
-/** Undefined: the text is not an array or object of JSON. */
+/** Undefined: the text is not a JSON array or object. */
 export function jsonIn(text: string): Json | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
@@ -10,7 +10,7 @@ export function jsonIn(text: string): Json | undefined {
   }
 }
 
-/** Why a text that may well be JSON is not read; undefined: it is, or it is something else. */
+/** Why a text that looks like JSON cannot be parsed; undefined: it can, or is something else. */
 export function jsonLimitOf(text: string): string | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {

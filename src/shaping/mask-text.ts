@@ -1,28 +1,28 @@
 import { quote } from '../text/index.ts'
 
-/** One step of a path: a member by its name, every member, every item, or any number of members and items. */
+/** A step of a path: a named member, every member, every item, or any depth. */
 export type Step = { member: string } | 'members' | 'items' | 'deep'
 
-/** A path of a mask, what is taken of the value it leads to, and the name that this is given. */
+/** A path of a mask, the part taken of its value, and the name of the result. */
 export interface Entry {
-  /** Absent: what is taken keeps its place. */
+  /** Absent: the original place is kept. */
   name?: string
   steps: Step[]
   /** Absent: the whole value. */
   fields?: Entry[]
-  /** Where it is written in the text of the mask. */
+  /** Position in the text of the mask. */
   start: number
   end: number
 }
 
-/** What is wrong with the text of a mask, as the end of a sentence, and where. */
+/** A fault in the text of a mask, as the end of a sentence, with its position. */
 export interface MaskFault {
   fault: string
   start: number
   end: number
 }
 
-/** Bounds of every mask, so that none can hold the event loop. */
+/** Limits of masks, so that none can block the event loop. */
 export const MASK_LIMITS = { characters: 8_000, entries: 200, depth: 32 } as const
 
 const NAME = /[^\s.,:{}[\]*"]+/y
@@ -96,7 +96,7 @@ class Parser {
     return { ...(name !== undefined && { name }), steps, ...(fields && { fields }), start, end }
   }
 
-  /** What stands in front of a colon; the entry has none when there is no colon. */
+  /** The name before a colon; undefined without one. */
   private outputName(): string | undefined {
     const before = this.at
     const name = this.word()

@@ -1,22 +1,22 @@
 import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
 import type { Entry, MaskFault, Step } from './mask-text.ts'
 
-/** What masks leave out of a value. */
+/** What masks remove from a value. */
 interface Node {
   whole: boolean
   byName: Map<string, Node>
   members?: Node
   items?: Node
-  /** What is left out at any depth below. */
+  /** Removed at any depth below. */
   deep?: Node
-  /** Whether it holds for everything below, too. */
+  /** Whether it applies to everything below too. */
   lasting: boolean
 }
 
-/** The nodes that hold for a value, at once. */
+/** The nodes that apply to a value. */
 export interface Drop {
   readonly nodes: readonly Node[]
-  /** Those that hold for everything below. */
+  /** The nodes that apply to everything below. */
   readonly lasting: Drop
 }
 
@@ -56,7 +56,7 @@ function below(node: Node, step: Step): Node {
     return node.members
   }
   if (step === 'deep') {
-    // `**.**` is `**`.
+    // `**.**` equals `**`.
     if (node.lasting) return node
     node.deep ??= emptyNode(true)
     return node.deep
@@ -74,7 +74,7 @@ function dropOf(given: readonly Node[]): Drop {
   return drop
 }
 
-/** What is left out below a member or, without a name, below an item. */
+/** The drop for a member or, without a name, for an item. */
 export function dropBelow(drop: Drop, name?: string): Drop {
   let more: Node[] | undefined
   for (const { byName, members, items } of drop.nodes) {
@@ -88,12 +88,12 @@ export function isDropped({ nodes }: Drop): boolean {
   return nodes.some(({ whole }) => whole)
 }
 
-/** Whether a drop leaves out some member of this value by its name, rather than every one. */
+/** Whether a drop removes some members of this value by name. */
 export function dropsByName({ nodes }: Drop): boolean {
   return nodes.some(({ byName }) => byName.size > 0)
 }
 
-/** The value without what is left out; the same one where that is nothing. */
+/** The value without removed parts; the same object if nothing changes. */
 export function without(drop: Drop, value: Json): Json {
   if (drop.nodes.length === 0) return value
   if (Array.isArray(value)) {

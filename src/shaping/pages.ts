@@ -1,36 +1,36 @@
 import { isObject, type Json, setOwn, stringify } from '../json/index.ts'
 import { type Entry, type MaskFault, parseMask, type Step } from './mask-text.ts'
 
-/** How the pages of a list follow each other, as an author writes it. */
+/** How pages of a list follow each other, as configured. */
 export interface PagesTexts {
   next: string
   items?: string | undefined
   max: number
 }
 
-/** Where the next page is. */
+/** Where to find the next page. */
 export type Next =
   /** In the `Link` header with `rel=next` (RFC 8288). */
   | { kind: 'link' }
   /** A URL in the page. */
   | { kind: 'url'; read(page: Json): string | undefined }
-  /** A value in the page, which the next request has as a query parameter. */
+  /** A value in the page, sent as a query parameter of the next request. */
   | { kind: 'value'; query: string; read(page: Json): string | undefined }
-  /** The number of the page is a query parameter. */
+  /** The page number is a query parameter. */
   | { kind: 'number'; query: string }
 
-/** Compiled: how pages become one list. */
+/** Compiled page settings. */
 export interface Pages {
   next: Next
-  /** Pages of one call at the most. */
+  /** Maximum pages of one call. */
   max: number
-  /** Items after which no more pages are needed. */
+  /** Number of items that suffices. */
   enough: number
   /** Paths in the pages: the list (with `[]`), and the next page. */
   entries: { items: Entry; next?: Entry }
-  /** The list of a page; undefined: it has none. */
+  /** The list in a page; undefined: none. */
   itemsOf(page: Json): Json[] | undefined
-  /** The page with other items in its list. */
+  /** The page with its list replaced. */
   withItems(page: Json, items: Json[]): Json
 }
 
@@ -41,7 +41,7 @@ export type PagesFault = MaskFault & { path: ['pages', 'next' | 'items'] }
 const COUNTED = /^\s*([^\s.,:{}[\]*"]+)\s*:\s*\+1\s*$/
 const HEADER = 'link'
 
-/** @param enough items after which no more pages are needed */
+/** @param enough number of items that suffices */
 export function compilePages({ next, items, max }: PagesTexts, enough: number): Pages | PagesFault[] {
   const faults: PagesFault[] = []
   const following = compileNext(next)
@@ -79,7 +79,7 @@ function compileNext(text: string): (Next & { entry?: Entry }) | MaskFault {
     : { kind: 'value', query: entry.name, read, entry }
 }
 
-/** One path of members. @param isNext whether it may have a name, and `[]` for the last item */
+/** A single path of members. @param isNext whether it may have a name, and `[]` for the last item */
 function pathIn(text: string, isNext: boolean): Entry | MaskFault {
   const entries = parseMask(text)
   if ('fault' in entries) return entries
@@ -94,7 +94,7 @@ function pathIn(text: string, isNext: boolean): Entry | MaskFault {
   return entry
 }
 
-/** What is at the path; of arrays on the way the last item counts. */
+/** The value at the path, using the last item of arrays. */
 function valueAt(value: Json, steps: readonly Step[]): Json | undefined {
   let at: Json | undefined = value
   for (const step of steps) {
@@ -106,7 +106,7 @@ function valueAt(value: Json, steps: readonly Step[]): Json | undefined {
   return at
 }
 
-/** A string or number that is not empty; undefined: there is no next page. */
+/** A non-empty string or number; undefined: no next page. */
 function textOf(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   const isNumber = value !== null && value !== undefined && typeof value !== 'boolean'

@@ -4,7 +4,7 @@ import { compileDrop, type Drop, without } from './omission.ts'
 import { compileSelect, type Keep, select } from './selection.ts'
 import { shapedSchema } from './shaped-schema.ts'
 
-/** What is kept of values and what is left out, as an author writes it. */
+/** Parts of values to keep and drop, as configured. */
 export interface MaskTexts {
   select?: string | undefined
   drop?: readonly string[] | undefined
@@ -16,18 +16,18 @@ export interface Masks {
   readonly select: readonly Entry[]
   readonly drop: readonly (readonly Entry[])[]
   /**
-   * What is left of a value; `select` comes first. A value of another type than the mask expects is empty.
-   * @param most characters of JSON text after which `select` may stop
+   * Applies `select`, then `drop`. A value of an unexpected type becomes empty.
+   * @param most characters of JSON after which `select` may stop
    */
   apply(value: Json, most?: number): Json
-  /** The schema of what is left of values that the schema is true of. */
+  /** The schema of the results for values of `schema`. */
   schemaOf(schema: JsonObject): JsonObject
 }
 
 /** A fault in `select`, or in a text of `drop`. */
 export type MasksFault = MaskFault & { path: ['select'] | ['drop', number] }
 
-/** Compiles masks, or reports what is wrong with each. */
+/** Compiles masks, or reports their faults. */
 export function compileMasks({ select: selected, drop = [] }: MaskTexts): Masks | MasksFault[] {
   const faults: MasksFault[] = []
   const parsed = (text: string, path: MasksFault['path'], compile: (entries: Entry[]) => object) => {
@@ -53,7 +53,7 @@ export function compileMasks({ select: selected, drop = [] }: MaskTexts): Masks 
   }
 }
 
-/** Compiles what a model asks for, which must fit the schema of what there is: no entry has a name. */
+/** Compiles a mask requested by a model, whose results must match the schema: entries have no names. */
 export function compileFields(text: string): Masks | MaskFault {
   const made = compileMasks({ select: text })
   if (Array.isArray(made)) return made[0] as MaskFault

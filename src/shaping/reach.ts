@@ -1,19 +1,19 @@
 import { isObject, type Json, type JsonObject, pointerSegments, valueAt } from '../json/index.ts'
 import type { Entry, Step } from './mask-text.ts'
 
-/** An entry of a mask that finds nothing in any value of a schema. */
+/** A mask entry that matches nothing in any value of a schema. */
 export interface Unmatched {
   entry: Entry
-  /** What is not there: a name, or `[]` where there is no array. */
+  /** A missing name, or `[]` without an array. */
   missing: string
-  /** The members that there are instead. */
+  /** The existing members. */
   known: string[]
 }
 
-/** Schemas that are looked at for one step. */
+/** Maximum schemas examined for one step. */
 const MAX_SCHEMAS = 1_000
 
-/** The entries that match no value of a schema; where a schema does not say what there is, they may match. */
+/** Entries that match no value of a schema; an incomplete schema may match. */
 export function unmatched(entries: readonly Entry[], schema: JsonObject): Unmatched[] {
   return entries.flatMap((entry) => follow(entry, [schema], schema))
 }
@@ -39,7 +39,7 @@ function objectOf(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {}
 }
 
-/** The schemas with what they refer to and are combined of; undefined: not all of them are known. */
+/** The schemas with references and combinations resolved; undefined: some are unknown. */
 function flattened(schemas: readonly JsonObject[], root: JsonObject): JsonObject[] | undefined {
   const rest: JsonObject[] = [...schemas]
   const seen = new Set<JsonObject>()
@@ -58,7 +58,7 @@ function flattened(schemas: readonly JsonObject[], root: JsonObject): JsonObject
   return [...seen].filter((one) => !isFrame(one))
 }
 
-/** Whether a schema says nothing but what it is made of. */
+/** Whether a schema only combines others. */
 function isFrame(schema: JsonObject): boolean {
   const says = ['type', 'properties', 'items', 'additionalProperties', 'enum', 'const']
   return (
@@ -67,7 +67,7 @@ function isFrame(schema: JsonObject): boolean {
   )
 }
 
-/** The schemas of what a step leads to; undefined: that is not known. */
+/** The schemas after a step; undefined: unknown. */
 function after(schemas: readonly JsonObject[], step: Step, root: JsonObject): JsonObject[] | undefined {
   if (step === 'deep') return everything(schemas, root)
   const found: JsonObject[] = []
@@ -103,7 +103,7 @@ function may({ type }: JsonObject, wanted: string): boolean {
   return type === undefined || [type].flat().includes(wanted)
 }
 
-/** What any number of steps lead to. */
+/** The schemas after any number of steps. */
 function everything(schemas: readonly JsonObject[], root: JsonObject): JsonObject[] | undefined {
   const seen = new Set(schemas)
   for (const schema of seen) {
@@ -117,7 +117,7 @@ function everything(schemas: readonly JsonObject[], root: JsonObject): JsonObjec
   return [...seen]
 }
 
-/** Whether nothing is below its values. */
+/** Whether its values have nothing below. */
 function isLeaf(schema: JsonObject): boolean {
   return schema.type !== undefined && !may(schema, 'object') && !may(schema, 'array')
 }

@@ -2,44 +2,44 @@ import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json
 import { giveWay } from '../text/index.ts'
 import { compileFields } from './path-masks.ts'
 
-/** The tool with which a client reads what was cut off the result of another. */
+/** The tool with which a client reads the rest of a cut-off result. */
 export const READ_RESULT = 'read_result'
 
-/** Which part of a text is asked for: first `path`, then `grep`, then `offset` and `limit`. */
+/** A requested part of a text: `path`, then `grep`, then `offset` and `limit`. */
 export interface PartAsked {
-  /** A mask, for a text that is JSON. */
+  /** A mask, for JSON text. */
   path?: string | undefined
-  /** Text that lines, or items and members of JSON, contain; upper and lower case are the same. */
+  /** Text contained in lines, or in items and members of JSON, ignoring case. */
   grep?: string | undefined
-  /** Characters before the part. Default 0 */
+  /** Characters before the part. Default 0. */
   offset?: number | undefined
-  /** Characters of the part at most. */
+  /** Maximum characters of the part. */
   limit: number
 }
 
-/** The part, and how many characters there are of what `path` and `grep` leave; undefined: more than were written. */
+/** The part, and the number of characters after `path` and `grep`; undefined: more than were serialized. */
 export type Part = { text: string; from: number; of: number | undefined } | { fault: string }
 
-/** Whether a part is one of a parsed value. */
+/** Whether a part refers to a parsed value. */
 export function isOfValue({ path, grep }: PartAsked): boolean {
   return path !== undefined || grep !== undefined
 }
 
 /**
- * Reads a part of a text. It writes no more than is asked for.
- * @param value the text, parsed where it is JSON, for a part of a value
+ * Reads a part of a text, serializing no more than needed.
+ * @param value the parsed text, for a part of a value
  */
 export async function partOf(whole: string, asked: PartAsked, value?: Json): Promise<Part> {
   const { path, grep, offset = 0, limit } = asked
   const enough = offset + limit + 1
-  // What is searched is all of it.
+  // A search needs all of it.
   const left = path === undefined ? value : masked(value, path, grep === undefined ? enough : undefined)
   if (left !== undefined && isFault(left)) return left
   let written: Written = { text: whole, isCut: false }
   if (grep !== undefined) written = await matching(left, whole, grep.toLowerCase(), enough)
   else if (left !== undefined) written = await jsonText(left, enough)
   const { text, isCut } = written
-  // A pair of surrogates stays together.
+  // Keeps surrogate pairs together.
   const from = startOf(text, Math.min(offset, text.length))
   const end = startOf(text, Math.min(from + limit, text.length))
   return { text: text.slice(from, end), from, of: isCut ? undefined : text.length }
@@ -66,13 +66,13 @@ function startOf(text: string, at: number): number {
   return at > 0 && code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
 }
 
-/** A text, or the beginning of one that is long enough. */
+/** A text, or a sufficiently long beginning. */
 interface Written {
   text: string
   isCut: boolean
 }
 
-/** The JSON text of a value, or at least `enough` characters of it. */
+/** The JSON text of a value, or at least `enough` characters. */
 async function jsonText(value: Json, enough: number): Promise<Written> {
   let text = ''
   const isEnough = () => text.length >= enough
@@ -102,7 +102,7 @@ function isNested(value: Json): boolean {
   return Array.isArray(value) || isObject(value)
 }
 
-/** Empty: nothing contains the words. */
+/** Empty: no match. */
 async function matching(
   value: Json | undefined,
   text: string,
@@ -131,12 +131,12 @@ async function matching(
   return { text: lines, isCut: lines.length >= enough }
 }
 
-/** Characters of a line that are looked at without a pause. */
+/** Characters of a line searched without yielding. */
 const PIECE = 64 * 1024
 
 async function hasWords(line: string, words: string): Promise<boolean> {
   for (let at = 0; at < line.length; at += PIECE) {
-    // What begins in one piece may end in the next one.
+    // A match may extend into the next piece.
     if (
       line
         .slice(at, at + PIECE + words.length)
@@ -151,8 +151,8 @@ async function hasWords(line: string, words: string): Promise<boolean> {
 }
 
 /**
- * The items of the outermost lists, and the other members, that contain the words; undefined: nothing does.
- * @param room for what is found; the rest is not looked at once it is full
+ * The items of the outermost lists, and the other members, that contain the words; undefined: none.
+ * @param room for results; the search stops when it is full
  */
 async function matchingJson(value: Json, words: string, room: { left: number }): Promise<Json | undefined> {
   const has = (one: Json) => {

@@ -2,19 +2,19 @@ import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
 import { quote } from '../text/index.ts'
 import type { Entry, MaskFault, Step } from './mask-text.ts'
 
-/** What a mask keeps of a value. Entries of one mask are put together, so that `a.b, a.c` keeps both members of `a`. */
+/** What a mask keeps of a value. Entries are combined, so that `a.b, a.c` keeps both members of `a`. */
 export interface Keep {
   whole: boolean
-  /** Members that keep their name, and members made of what a path leads to; in the order of the mask. */
+  /** Members that keep their name, and members taken from a path; in mask order. */
   outputs: Map<string, Keep | Taken>
-  /** Names of outputs that are made of what a path leads to. */
+  /** Names of outputs taken from a path. */
   taken: string[]
-  /** Of every member. */
+  /** Applied to every member. */
   members?: Keep
   items?: Keep
 }
 
-/** A member that is made of what the steps lead to. */
+/** A member taken from a path. */
 export interface Taken {
   steps: readonly Step[]
   keep: Keep
@@ -62,7 +62,7 @@ function addEntry(keep: Keep, { name, steps, fields, start, end }: Entry): MaskF
   return undefined
 }
 
-/** Undefined: the member is made of something else already. */
+/** Undefined: the member is already taken from elsewhere. */
 function below(keep: Keep, step: Step): Keep | undefined {
   if (step === 'items') {
     keep.items ??= emptyKeep()
@@ -78,15 +78,15 @@ function below(keep: Keep, step: Step): Keep | undefined {
   return output
 }
 
-/** Characters that what is kept may have; once there are as many, no more is looked at. */
+/** Characters left for results; at zero the selection stops. */
 export interface Room {
   left: number
 }
 
 /**
- * What the masks keep of a value; undefined: nothing, as it is of another type than they expect. Null is kept where an
- * object or array is expected.
- * @param room counts characters that are written for certain; absent: all is kept
+ * The parts of a value kept by masks; undefined: none, because of an unexpected type. Null is kept in place of an
+ * object or array.
+ * @param room counts characters certainly written; absent: unlimited
  */
 export function select(keeps: readonly Keep[], value: Json, room?: Room): Json | undefined {
   if (value === null || keeps.some(({ whole }) => whole)) {
@@ -117,7 +117,7 @@ export function keepsOfItems(keeps: readonly Keep[]): Keep[] {
   return keeps.flatMap(({ items }) => items ?? [])
 }
 
-/** @param name of a member that keeps it */
+/** @param name of the member */
 export function keepsOfMember(keeps: readonly Keep[], name: string): Keep[] {
   return keeps.flatMap(({ outputs, members = [] }) => {
     const output = outputs.get(name)
@@ -147,7 +147,7 @@ function selectMembers(keeps: readonly Keep[], value: JsonObject, room: Room | u
   return selected
 }
 
-/** In the order of the mask, unless that has many more names than the object: then in the order of the object. */
+/** In mask order, unless the mask has many more names than the object: then in object order. */
 function namesOf({ outputs, taken }: Keep, value: JsonObject): Iterable<string> {
   const own = Object.keys(value)
   if (own.length * 4 > outputs.size) return outputs.keys()
@@ -171,7 +171,7 @@ function taken(from: Taken, i: number, value: Json): Json | undefined {
   return members
 }
 
-/** For `flatMap`, which would flatten an item that is an array. */
+/** Wraps an item for `flatMap`, which would flatten arrays. */
 function listed(item: Json | undefined): Json[] {
   return item === undefined ? LEFT_OUT : [item]
 }

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, pointerSegments, setOwn, valueAt 
 import { type Drop, dropBelow, dropsByName, isDropped } from './omission.ts'
 import { isTaken, type Keep, keepsOfItems, keepsOfMember, type Taken } from './selection.ts'
 
-/** Keywords that stay true of a part of a value. */
+/** Keywords that stay valid for a part of a value. */
 const WORDS = ['$schema', 'title', 'description', 'deprecated', 'type', 'format']
 const OF_SCALARS = [
   'pattern',
@@ -16,13 +16,13 @@ const OF_SCALARS = [
   'contentEncoding',
   'contentMediaType',
 ]
-/** What a shortened value may not fulfil: of its strings, of its arrays. */
+/** Keywords that shortened strings and arrays may violate. */
 const OF_LENGTH = ['pattern', 'format', 'minLength', 'minItems', 'contains', 'minContains']
 
-/** What a list may not fulfil that several pages are put together in. */
+/** Keywords that a list combined from several pages may violate. */
 const OF_ONE_PAGE = ['maxItems', 'uniqueItems', 'maxContains']
 
-/** What a value may not fulfil that lacks members. */
+/** Keywords that a value with missing members may violate. */
 const OF_MEMBERS = [
   'required',
   'minProperties',
@@ -35,14 +35,14 @@ const OF_MEMBERS = [
   'enum',
 ]
 
-/** Schemas that are made of one: what lies behind has no constraint. */
+/** Maximum schemas derived from one; beyond, there are no constraints. */
 const MAX_SCHEMAS = 5_000
-/** References that follow each other. */
+/** Maximum chained references. */
 const MAX_REFERENCES = 32
 
 /**
- * The schema of what `select` and `drop` leave of values of a schema: true of every shaped value of a value that the
- * schema is true of. What it cannot express has no constraint.
+ * The schema of `select` and `drop` results: valid for every shaped value of a value valid for `schema`. Inexpressible
+ * parts are unconstrained.
  */
 export function shapedSchema(
   schema: JsonObject,
@@ -53,26 +53,26 @@ export function shapedSchema(
   return keeps ? new Shaper(dropped).start((shaper) => shaper.select(dropped, [keeps])) : dropped
 }
 
-/** The schema for values whose lists and strings may be cut. @param isPart whether members may be missing, too */
+/** The schema for values with truncated lists and strings. @param isPart whether members may be missing too */
 export function loosenedSchema(schema: JsonObject, isPart = false): JsonObject {
   return withoutKeywords(schema, isPart ? [...OF_LENGTH, ...OF_MEMBERS] : OF_LENGTH)
 }
 
-/** The schema for values with the items of several lists in one. */
+/** The schema for values with several pages' items in one list. */
 export function joinedSchema(schema: JsonObject): JsonObject {
   return withoutKeywords(schema, OF_ONE_PAGE)
 }
 
-/** What is false of more values where what it holds is true of more. */
+/** Keywords whose loosened content would reject more values. */
 const OF_NEGATION = ['not', 'if']
 
-/** The schema without some keywords, at every depth: true of more values. */
+/** The schema without some keywords at every depth, which accepts more values. */
 function withoutKeywords(schema: JsonObject, omitted: readonly string[]): JsonObject {
   const loose = (value: Json): Json => (isObject(value) ? withoutKeywords(value, omitted) : value)
   const made: JsonObject = {}
   const { oneOf, anyOf, allOf, ...others } = schema
   if (Array.isArray(oneOf) && !omitted.includes('oneOf')) {
-    // Several of them may be true now.
+    // Several alternatives may now be valid.
     if (anyOf === undefined) others.anyOf = oneOf
     else others.allOf = [...(Array.isArray(allOf) ? allOf : []), { anyOf: oneOf }]
   }
@@ -98,11 +98,11 @@ function mapped(object: JsonObject, map: (value: Json) => Json): JsonObject {
 
 class Shaper {
   private made = 0
-  /** Which schema of `$defs` there is for a reference and what holds below it. */
+  /** Names in `$defs` by reference and masks. */
   private readonly names = new Map<string, string>()
   private readonly ids = new Map<object, number>()
   private readonly defs: JsonObject = {}
-  /** Whether a reference leads elsewhere than to the definitions, where it would find something else. */
+  /** Whether references lead outside the definitions, where they would become invalid. */
   private readonly entangled: boolean
 
   constructor(private readonly root: JsonObject) {
@@ -111,7 +111,7 @@ class Shaper {
 
   start(make: (shaper: this) => JsonObject): JsonObject {
     const schema = make(this)
-    // What is kept whole refers to the definitions as they were.
+    // Schemas kept whole refer to the original definitions.
     const { $defs, definitions } = this.root
     const defs = { ...(isObject($defs) && $defs), ...this.defs }
     if (!refersTo(schema) && !refersTo(this.defs)) return schema
@@ -161,7 +161,7 @@ class Shaper {
     return Object.keys(made).length > 0 ? made : undefined
   }
 
-  /** Whether a required member is kept in every case, also when its value is of a type that the mask does not expect. */
+  /** Whether a required member is always kept, even if its value has an unexpected type. */
   private stays(schema: JsonObject, keeps: readonly Keep[], name: string): boolean {
     if (keeps.some(({ outputs }) => isTaken(outputs.get(name)))) return false
     const below = keepsOfMember(keeps, name)
@@ -176,7 +176,7 @@ class Shaper {
     return types?.every(fits) ?? false
   }
 
-  /** @param nullable whether a value on the way may be null */
+  /** @param nullable whether a value on the path may be null */
   private taken(schema: Json | undefined, from: Taken, i: number, nullable: boolean): JsonObject {
     const known = this.resolved(schema)
     if (!known || ++this.made > MAX_SCHEMAS) return {}
@@ -230,7 +230,7 @@ class Shaper {
     return this.combined(schema, made, (one) => this.drop(one, drop))
   }
 
-  /** Several alternatives of `oneOf` may be true of a part of a value. */
+  /** Several alternatives of `oneOf` may be valid for a part of a value. */
   private combined(schema: JsonObject, made: JsonObject, make: (schema: Json) => JsonObject): JsonObject {
     const { allOf, anyOf, oneOf } = schema
     const all = Array.isArray(allOf) ? allOf.map(make) : []
@@ -243,7 +243,7 @@ class Shaper {
     return made
   }
 
-  /** A reference to a definition of its own for what holds below it, so that recursive schemas end. */
+  /** A reference to a separate definition, so that recursive schemas end. */
   private referred(
     ref: string,
     holds: readonly object[],
@@ -262,7 +262,7 @@ class Shaper {
     return { $ref: `#/$defs/${name}` }
   }
 
-  /** A schema that holds as it is. */
+  /** A schema kept unchanged. */
   private kept(schema: JsonObject): JsonObject {
     return this.entangled && refersTo(schema) ? {} : schema
   }
@@ -273,7 +273,7 @@ class Shaper {
     return id
   }
 
-  /** Undefined: it is not in this schema. */
+  /** Undefined: not in this schema. */
   private target(ref: string): JsonObject | undefined {
     if (ref === '#') return this.root
     if (!ref.startsWith('#/')) return undefined
@@ -291,7 +291,7 @@ class Shaper {
   }
 }
 
-/** Undefined: it does not say. */
+/** Undefined: unspecified. */
 function typesOf({ type }: JsonObject): Json[] | undefined {
   return type === undefined ? undefined : [type].flat()
 }
@@ -308,7 +308,7 @@ function pick(schema: JsonObject, keywords: readonly string[]): JsonObject {
 
 const DEFINITION = /^#\/(?:\$defs|definitions)\/[^/]+$/
 
-/** Whether a schema has a reference; of those, one that is of this kind. */
+/** Whether a schema contains a reference of this kind. */
 function refersTo(schema: Json, isKind: (ref: string) => boolean = () => true): boolean {
   if (Array.isArray(schema)) return schema.some((one) => refersTo(one, isKind))
   if (!isObject(schema)) return false

@@ -8,15 +8,15 @@ import { compilePages, type Pages, type PagesFault, type PagesTexts } from './pa
 import { compileFields, compileMasks, type Masks, type MasksFault, type MaskTexts } from './path-masks.ts'
 import { joinedSchema, loosenedSchema } from './shaped-schema.ts'
 
-/** How the answers of a tool are shaped, as an author writes it. */
+/** How a tool's answers are shaped, as configured. */
 export interface ShapingTexts extends MaskTexts {
   maxItems?: number | undefined
   /** Default: `resultChars` of the limits. */
   maxChars?: number | undefined
   format?: 'json' | 'csv' | 'markdown' | undefined
-  /** Whether a call may ask for less. */
+  /** Whether calls may select parts. */
   fields?: boolean | undefined
-  /** Whether the rest is kept, for clients that ask for it. */
+  /** Whether the rest is kept for clients that request it. */
   more?: 'handle' | undefined
   /** Absent: an answer is the only page. */
   pages?: PagesTexts | undefined
@@ -28,35 +28,35 @@ export type ShapingFault = MasksFault | PagesFault
 /** A text for a client. */
 export interface Presented {
   text: string
-  /** What an answer has beside the list that the text shows as a table, as JSON. */
+  /** Other data of an answer whose list is shown as a table, as JSON. */
   beside?: string
   /** What the text lacks, and how to get it. */
   notice: string | undefined
-  /** Present where something was cut off. */
+  /** Present if something was cut off. */
   cut?: Cut
-  /** The value that the text shows; undefined: the text is not JSON. */
+  /** The shown value; undefined: not JSON. */
   value?: Json
 }
 
-/** What was cut off a text. */
+/** The cut-off part of a text. */
 interface Cut {
-  /** What the text lacks. */
+  /** Description of the missing part. */
   lacks: string
   isJson: boolean
-  /** The text without the limits. */
+  /** The text without limits. */
   whole(): string
 }
 
-/** How to get what was cut off, as a sentence, and a content that leads there. */
+/** How to get the cut-off part: a sentence, and a resource link. */
 export interface Rest {
   how: string
   link?: JsonObject | undefined
 }
 
-/** Keeps the whole of a text that a client gets in part; undefined: there is no room. */
+/** Keeps a text that a client gets only in part; undefined: no memory. */
 export type Keep = (whole: string, isJson: boolean) => Rest | undefined
 
-/** The text with a notice that leads to what was cut off it. @param keep absent: nothing is kept */
+/** The text with a notice about its rest. @param keep absent: nothing is kept */
 export function withRest(presented: Presented, keep: Keep | undefined): Presented & { link?: JsonObject } {
   const { cut } = presented
   const rest = cut && keep?.(cut.whole(), cut.isJson)
@@ -65,38 +65,38 @@ export function withRest(presented: Presented, keep: Keep | undefined): Presente
   return { ...presented, notice: `${cut.lacks} ${how}`, ...(link && { link }) }
 }
 
-/** Compiled: how the answers of a tool become texts. */
+/** Compiled shaping of a tool's answers. */
 export interface Shaping {
   readonly masks: Masks
-  /** Whether it changes answers that are not too long. */
+  /** Whether it changes answers within the limit. */
   readonly isDeclared: boolean
-  /** How the pages of a list follow each other; undefined: they are not read. */
+  /** How pages follow each other; undefined: they are not read. */
   readonly pages: Pages | undefined
   /** Whether JSON is written as a table. */
   readonly isTable: boolean
-  /** Characters of a text. */
+  /** Maximum characters of a text. */
   readonly maxChars: number
-  /** What the masks and `maxItems` leave of a value. @param omitted where it is noted what is missing */
+  /** Applies masks and `maxItems` to a value. @param omitted records what is missing */
   apply(value: Json, omitted: Omitted): Json
-  /** A shaped value as text. @param whole whether it must keep its form, which may make it too long */
+  /** A shaped value as text. @param whole whether it must keep its form, even if too long */
   present(value: Json, omitted: Omitted, whole?: boolean): Promise<Presented>
-  /** A text of any kind, cut where it is too long, for which it may wait. @param omitted before the text was made */
+  /** Any text, truncated at the limit. @param omitted before the text was made */
   presentText(text: string, omitted?: Omitted): Presented | Promise<Presented>
-  /** A text that shows a shaped value as it is. */
+  /** A text that shows a shaped value unchanged. */
   unchanged(text: string, value: Json, omitted: Omitted): Presented
-  /** Whether what is cut off is kept. */
+  /** Whether the cut-off part is kept. */
   readonly keepsRest: boolean
-  /** Whether a call may ask for less. */
+  /** Whether calls may select parts. */
   readonly hasFields: boolean
-  /** The same for a call that asks for less. @param fields a mask of what the masks leave */
+  /** The shaping for a call that selects parts. @param fields a mask over the masked value */
   narrowed(fields: string): Shaping | MaskFault
-  /** The schema of what there is to shape, by that of an answer. */
+  /** The schema of the value to shape, by that of an answer. */
   wholeSchema(schema: JsonObject): JsonObject
   /** The schema of shaped values. */
   schemaOf(schema: JsonObject): JsonObject
 }
 
-/** The last one for tools without a `response`, which are most of them: those with the same limit share it. */
+/** Shared by tools without a `response` and with the same limit, which most are. */
 let plain: Shaping | undefined
 
 /** @param resultChars of the limits */
@@ -172,7 +172,7 @@ function isEmpty(value: Json): boolean {
   return (Array.isArray(value) || isObject(value)) && Object.keys(value).length === 0
 }
 
-/** Undefined: the value is no table, or not one row fits. */
+/** Undefined: the value is not a table, or no row fits. */
 function asTable(value: Json, format: 'csv' | 'markdown', most: number, omitted: Omitted) {
   const table = tableOf(value)
   if (!table) return undefined
@@ -191,7 +191,7 @@ function presentText(text: string, most: number, omitted: Omitted): Presented | 
 }
 
 async function shortened(text: string, most: number, omitted: Omitted): Promise<Presented> {
-  // What a template has made of a shortened value is what is cut now.
+  // The template's output is what is cut now.
   const all = { ...omitted, whole: undefined }
   const value = jsonIn(text)
   await giveWay()
@@ -206,7 +206,7 @@ async function shortened(text: string, most: number, omitted: Omitted): Promise<
   return { text: part, notice: `${lacks} ${MORE}`, cut: { lacks, isJson: false, whole: () => text } }
 }
 
-/** What is said of what is missing. @param all gives the text without the limit of its length */
+/** The notice about missing parts. @param all returns the text without the length limit */
 function noticed(omitted: Omitted, all: () => string, isJson: boolean): Pick<Presented, 'notice' | 'cut'> {
   if (!isOmitted(omitted)) return { notice: undefined }
   const { missed, whole } = omitted
@@ -216,9 +216,9 @@ function noticed(omitted: Omitted, all: () => string, isJson: boolean): Pick<Pre
   return { notice: `${lacks} ${MORE}`, cut: { lacks, ...cut } }
 }
 
-/** Paths in a notice. */
+/** Maximum paths in a notice. */
 const MAX_LISTED = 6
-/** Names of members in a notice. */
+/** Maximum member names in a notice. */
 const MAX_NAMES = 20
 const MORE = 'For the rest, call again with arguments that ask for less, such as a filter or another page.'
 
@@ -237,7 +237,7 @@ function lacksText({ lists, strings, rest }: Omitted): string {
   return `Shortened: ${parts.join('; ')}.`
 }
 
-/** Of an object, or of the first object of a list. */
+/** Member names of an object, or of the first object in a list. */
 function namesOf(value: Json): string[] {
   const object = Array.isArray(value) ? value.find(isObject) : value
   return isObject(object) ? Object.keys(object).slice(0, MAX_NAMES) : []
