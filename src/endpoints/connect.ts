@@ -15,7 +15,7 @@ import {
 import { connectionFault, type StepFault, silence } from './faults.ts'
 import { failed, type Run, type Step } from './types.ts'
 
-/** An origin as sockets need it. */
+/** An origin for sockets. */
 interface Host {
   /** Without brackets. */
   host: string
@@ -27,7 +27,7 @@ interface Host {
 
 const guards = guardsOfCommands()
 
-/** Days before its end from which a certificate is warned of. */
+/** Days before its expiry from which a certificate causes a warning. */
 const DAYS_LEFT = 14
 const DAY = 86_400_000
 
@@ -39,9 +39,9 @@ export function hostOf(origin: string): Host {
 }
 
 /**
- * Looks up the name, connects and, for https, looks at the certificate; adds a step for each. Nothing is sent. Of a proxy
- * only the connection is looked at.
- * @returns whether every step is good
+ * Resolves the name, connects and, for https, checks the certificate; adds a step for each, without sending anything.
+ * With a proxy, only its connection is checked.
+ * @returns whether every step succeeded
  */
 export async function reach(origin: string, run: Run, { proxy, tls }: Connection = {}): Promise<boolean> {
   if (proxy) {
@@ -53,7 +53,7 @@ export async function reach(origin: string, run: Run, { proxy, tls }: Connection
   return dial(host, run, 'connection', host.secure ? (socket) => secure(socket, host, run, tls) : undefined)
 }
 
-/** Adds the step of a failure. @param late what did not happen in time, as a clause */
+/** Adds a failed step. @param late clause about what timed out */
 function fail(
   { steps, signal, timeout }: Run,
   name: Step['name'],
@@ -81,7 +81,7 @@ export async function aborted(signal: AbortSignal): Promise<never> {
   throw new Error('aborted')
 }
 
-/** @param then what is looked at over the connection */
+/** @param then checks over the connection */
 async function dial(
   { host, port, at }: Host,
   run: Run,
@@ -96,7 +96,7 @@ async function dial(
     return fail(run, name, '', () => connectionFault(error, at))
   }
   const socket = connect({ host, port, lookup: guardedLookup(guards.named, target) })
-  // Errors after this step are reported by the next one.
+  // Later errors are reported by the next step.
   socket.on('error', () => {})
   try {
     await once(socket, 'connect', { signal: run.signal })
@@ -107,7 +107,7 @@ async function dial(
     socket.destroy()
     return fail(run, name, `${at} did not accept a connection`, () => connectionFault(error, at))
   } finally {
-    // A server that speaks first is heard out, but not waited for.
+    // Reads a greeting without waiting for it.
     socket.resume().end().unref()
   }
 }
@@ -118,7 +118,7 @@ async function secure(
   run: Run,
   tls: ClientTls | undefined,
 ): Promise<boolean> {
-  // The certificate is judged below, so that its dates can be shown; nothing is sent over this connection.
+  // The certificate is verified below, to show its dates; nothing is sent over this connection.
   const options = { socket, host, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
   const servername = tls?.serverName ?? (isIP(host) ? undefined : host)
   const secured = tlsConnect({
@@ -138,7 +138,7 @@ async function secure(
   }
   const end = Date.parse(secured.getPeerCertificate().valid_to)
   const until = Number.isNaN(end) ? undefined : new Date(end).toISOString().slice(0, 10)
-  // OpenSSL reports a certificate that is both self-signed and expired as self-signed.
+  // OpenSSL reports a self-signed and expired certificate only as self-signed.
   const isOver = end < Date.now()
   if (!secured.authorized || isOver) {
     const code = isOver ? 'CERT_HAS_EXPIRED' : String(secured.authorizationError ?? 'ERR_TLS')
@@ -163,15 +163,15 @@ async function secure(
 
 export interface HttpHead {
   status: number
-  /** Media type in lower case; empty when there is none. */
+  /** Media type in lower case; empty if absent. */
   type: string
   location: string | undefined
-  /** Whether it says which credentials it wants. */
+  /** Whether it names the required credentials. */
   challenges: boolean
 }
 
 /**
- * Sends one request and reads the head of the response; the body is discarded.
+ * Sends one request and reads only the head of the response.
  * @throws NetFault
  */
 export async function ask(

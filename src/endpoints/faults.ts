@@ -5,7 +5,7 @@ export type StepFault = Pick<Step, 'detail' | 'hint' | 'code' | 'transient'>
 
 const AUTHORITY =
   'Have the service send the whole chain, or name the authority with NODE_EXTRA_CA_CERTS=file.pem'
-/** What to do, by the kind of a fault. */
+/** Hints by kind of fault. */
 const HINTS: Partial<Record<NetFaultKind, string>> = {
   name: 'Check the spelling of the host, and the DNS and VPN of this machine',
   refused: 'Start the service, or correct the port',
@@ -17,7 +17,7 @@ const HINTS: Partial<Record<NetFaultKind, string>> = {
   tls: 'Look at the certificate',
   outbound: 'Allow the host with `outbound` of the settings, if the gateway is meant to reach it',
 }
-/** The same of TLS, by the code of OpenSSL. */
+/** Hints for TLS, by OpenSSL code. */
 const TLS_HINTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'Renew the certificate of the service',
   CERT_NOT_YET_VALID: 'Check the clocks of this machine and of the one that issued the certificate',
@@ -34,7 +34,7 @@ const TLS_HINTS: Readonly<Record<string, string>> = {
   EPROTO: 'Write http:// if that is meant, or correct the port',
 }
 
-/** What an error of a connection means, and what to do. @param at `host:port` */
+/** Description and hint for a connection error. @param at `host:port` */
 export function connectionFault(error: unknown, at: string, proxied = false): StepFault {
   const { kind, clause, code } = netFault(error, at, proxied)
   const isTls = kind === 'tls'
@@ -44,7 +44,7 @@ export function connectionFault(error: unknown, at: string, proxied = false): St
   return { detail: clause, hint, code: 'endpoint-unreachable', transient }
 }
 
-/** Nothing came in time. @param what a clause such as "x did not respond" */
+/** A timeout. @param what a clause such as "x did not respond" */
 export function silence(what: string, timeout: number): StepFault {
   return {
     detail: `${what} within ${timeout / 1000} s`,

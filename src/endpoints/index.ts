@@ -1,4 +1,4 @@
-/** Configurations → whether what they call can be reached. */
+/** Configurations → whether their endpoints can be reached. */
 
 export { type Declared, readDeclared } from './mcp.ts'
 export { checkEndpoints, endpointFindings } from './run-checks.ts'

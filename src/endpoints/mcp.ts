@@ -18,7 +18,7 @@ import { aborted, ask, hostOf, reach } from './connect.ts'
 import { silence } from './faults.ts'
 import { type CheckEndpointsOptions, failed, type Run, type Step } from './types.ts'
 
-/** A server over stdio: its command; with `start` its handshake and its tools too. */
+/** Checks a stdio server: its command; with `start` also its handshake and tools. */
 export async function checkStdio(
   definition: Definition,
   resolved: Resolved | Fault,
@@ -39,7 +39,7 @@ export async function checkStdio(
   run.steps.push({ ...step, ...late, code: step.code, transient: false })
 }
 
-/** A server over HTTP: name, connection and TLS of its origin, then its handshake and its tools. */
+/** Checks an HTTP server: name, connection and TLS, then its handshake and tools. */
 export async function checkHttp(
   definition: Definition,
   resolved: Resolved,
@@ -51,7 +51,7 @@ export async function checkHttp(
   if (fault !== undefined) run.steps.push(await diagnose(definition, resolved, fault, run))
 }
 
-/** Name, connection and TLS of an origin, as far as they are known before a call. */
+/** Checks name, connection and TLS of an origin, as far as known before a call. */
 export async function checkReach(
   origin: string,
   why: string,
@@ -63,9 +63,9 @@ export async function checkReach(
 }
 
 /**
- * One handshake and the list of tools, by connections of its own, which are closed whatever comes. They go the way of
- * the gateway rather than that of the MCP SDK's client: what is asked is whether the gateway can use the server.
- * @returns why there was no handshake, or no list
+ * A handshake and the list of tools over temporary connections. Uses the gateway's client instead of the MCP SDK's, to
+ * check whether the gateway can use the server.
+ * @returns why there was no handshake or list
  */
 async function greet(
   definition: Definition,
@@ -88,7 +88,7 @@ async function greet(
   return undefined
 }
 
-/** Tools that clients could not read as the server declares them. */
+/** Tools that clients could not read as declared. */
 function faultsOf(tools: JsonObject[]): string[] {
   const faults: string[] = []
   repairedList('tools', { tools }, (_, name, fault) => faults.push(`${quote(name)}: ${fault}`))
@@ -97,12 +97,12 @@ function faultsOf(tools: JsonObject[]): string[] {
     : faults
 }
 
-/** Faults of a list that are shown. */
+/** Maximum list faults shown. */
 const MOST_FAULTS = 10
 
 /**
- * Everything that a server declares and models read.
- * @returns why it could not be read
+ * All declarations of a server that models read.
+ * @returns the reason if unreadable
  */
 export function readDeclared(
   definition: Definition,
@@ -125,7 +125,7 @@ export function readDeclared(
   })
 }
 
-/** Definitions as the server sends them. */
+/** Definitions as sent by the server. */
 export interface Declared {
   instructions?: string
   tools: JsonObject[]
@@ -138,21 +138,21 @@ type ServerOptions = Pick<CheckEndpointsOptions, 'env' | 'limits' | 'log' | 'ver
 
 interface Conversation {
   hello: {
-    /** Of `initialize` or `server/discover`. */
+    /** Result of `initialize` or `server/discover`. */
     result: JsonObject
-    /** Who it is, and what it speaks. */
+    /** Name and protocol of the server. */
     detail: string
   }
   /**
-   * Every entry of a list, page by page; undefined where the server has no such list, a text of what it answered
-   * instead, or why it did not answer.
+   * All entries of a list; undefined: the server lacks the list; a text: its unexpected answer; a fault: it did not
+   * answer.
    */
   list(kind: 'tools' | 'prompts'): Promise<JsonObject[] | string | Fault | undefined>
 }
 
 /**
- * Opens connections of its own to a server and completes a handshake, and closes them whatever comes.
- * @returns what `use` made of it, or why there was no handshake
+ * Opens temporary connections to a server and completes a handshake.
+ * @returns the result of `use`, or why there was no handshake
  */
 async function converse<Outcome>(
   definition: Definition,
@@ -195,7 +195,7 @@ async function converse<Outcome>(
   }
 }
 
-/** More pages than these are not read. */
+/** Maximum pages read of a list. */
 const MAX_PAGES = 100
 
 async function talk<Outcome>(
@@ -225,7 +225,7 @@ async function talk<Outcome>(
       if (!answer) return new Fault('cancelled', 'cancelled')
       if (answer instanceof Fault) return answer
       const { error, result } = answer as { error?: JsonObject; result?: JsonObject }
-      // A server need not have both lists.
+      // A server may lack either list.
       if (error?.code === METHOD_NOT_FOUND) return undefined
       if (error) return `it refused ${kind}/list: ${String(error.message).slice(0, 200)}`
       const listed = result?.[kind]
@@ -239,7 +239,7 @@ async function talk<Outcome>(
   return use({ hello: { result, detail }, list })
 }
 
-/** `name version`, as far as the server says. */
+/** `name version`, as far as given. */
 function nameOf(info: unknown): string {
   if (!isObject(info) || typeof info.name !== 'string') return 'a server without a name'
   return typeof info.version === 'string' ? `${info.name} ${info.version}` : info.name
@@ -248,7 +248,7 @@ function nameOf(info: unknown): string {
 const ACCEPT = 'application/json, text/event-stream'
 const DISCOVER = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: {} })
 
-/** Finds out why a server over HTTP did not complete the handshake: sends one more request, and looks at the head of the response. */
+/** Determines why an HTTP server did not complete the handshake, by the head of the response to another request. */
 async function diagnose(
   { server, varies, connection }: Definition,
   resolved: Resolved,
@@ -295,7 +295,7 @@ async function diagnose(
   return bad(`${said}, but did not complete the handshake: ${fault}`, usual(server))
 }
 
-/** What a client of the server sends first. */
+/** The first request of a client. */
 function requestOf({ type }: McpServer, { origin, path, headers }: Resolved): HttpRequest {
   if (type === 'sse')
     return { method: 'GET', origin, path, headers: { ...headers, accept: 'text/event-stream' } }
@@ -303,7 +303,7 @@ function requestOf({ type }: McpServer, { origin, path, headers }: Resolved): Ht
   return { method: 'POST', origin, path, headers: post, body: DISCOVER }
 }
 
-/** Origin and path; a query may hold secrets. */
+/** Origin and path; a query may contain secrets. */
 function whereTo(location: string | undefined): string {
   if (location === undefined || !URL.canParse(location)) return ''
   const { origin, pathname } = new URL(location)
@@ -319,7 +319,7 @@ function usual({ type, url = '' }: McpServer): string {
   return `Check the path of \`url\`: for ${type} it usually ends in ${type === 'sse' ? '/sse' : '/mcp'}`
 }
 
-/** Looks for the program of a server over stdio as starting it would, without starting it. */
+/** Looks up the program of a stdio server without starting it. */
 function checkCommand({ command = '', env: own }: McpServer, env: Env): Step {
   const path = own.PATH ?? env.PATH ?? ''
   const isPath = command.includes('/')

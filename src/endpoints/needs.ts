@@ -5,18 +5,18 @@ import { readTls } from '../net/index.ts'
 import { pidFault } from '../notify/pidfile.ts'
 import { askRedis } from '../notify/redis.ts'
 
-/** A text that was read, and where what it says stands. */
+/** A text with the positions of its values. */
 interface Place {
   file: string
   locate: Locate
 }
 
-/** Settings that were read, and where what they say stands. */
+/** Settings with the positions of their values. */
 export interface PlacedSettings extends Place {
   settings: Settings
 }
 
-/** A store or a notifier, which may need packages and a server. */
+/** A store or notifier, which may need packages and a server. */
 interface Used {
   place: Place
   path: Path
@@ -37,7 +37,7 @@ function usedOf(placed: PlacedSettings | undefined, configurations: readonly Rea
 
 const PID_HINT = 'Choose another path, or give the user of the gateway the right to write there'
 
-/** What of settings and configurations this machine does not have: a place for the pid file, optional packages. */
+/** Findings about this machine: the location of the pid file, and optional packages. */
 export function machineFindings(
   placed: PlacedSettings | undefined,
   configurations: readonly ReadConfiguration[],
@@ -74,14 +74,14 @@ function missingPackage(place: Place, path: Path, what: string, command: string)
   return at(place, 'missing-package', path, message, `Run \`${command}\``)
 }
 
-/** The command that installs what is missing. */
+/** The command that installs the missing package. */
 function missing(type: Used['use']['type']): string | undefined {
   return type === 'postgres' || type === 'mysql' || type === 'redis' ? installCommand(type) : undefined
 }
 
-/** Asks whether a server or a file can be used, and names the member at fault when it cannot. */
+/** Checks whether a server or file is usable, and names the member at fault. */
 interface Question {
-  /** The same for the same server. */
+  /** Equal for the same server. */
   key: string
   code: FindingCode
   member: Path
@@ -89,8 +89,8 @@ interface Question {
 }
 
 /**
- * Whether the database servers and brokers of the settings, and the brokers of the configurations, let this machine in.
- * Each is connected to once, logged in to, and asked something harmless; nothing is made or written.
+ * Checks that the database servers and brokers of settings and configurations accept connections from this machine.
+ * Each is connected to once, with login and a harmless request; nothing is written.
  */
 export async function connectionFindings(
   placed: PlacedSettings | undefined,
@@ -100,7 +100,7 @@ export async function connectionFindings(
   const sound = configurations.filter(({ doubtful }) => !doubtful(['notifier']))
   const found = usedOf(placed, sound).map(async ({ place, path, use }) => {
     const question = questionOf(use, path)
-    // What is not installed is reported as `missing-package`.
+    // Missing packages are reported as `missing-package`.
     if (!question || missing(use.type) !== undefined) return []
     const { key, code, member, ask } = question
     const answer = asked.get(key) ?? ask().then(() => undefined, asError)
@@ -130,7 +130,7 @@ function questionOf(use: Used['use'], path: Path): Question | undefined {
   return { key: JSON.stringify(use), code, member: ['file'], ask: () => readFileStore(use) }
 }
 
-/** Nothing is made where there is no file yet. */
+/** A missing file is not created. */
 async function readFileStore(storage: StorageSettings): Promise<void> {
   const { openStore } = await import('../store/index.ts')
   const store = await openStore(storage, {})
@@ -141,7 +141,7 @@ async function readFileStore(storage: StorageSettings): Promise<void> {
   }
 }
 
-/** What to look at first, by the code or the text of the system, the server or its client. */
+/** Hints by the error code or text of the system, server or driver. */
 const HINTS: readonly [RegExp, string][] = [
   [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
@@ -157,7 +157,7 @@ const HINTS: readonly [RegExp, string][] = [
   [/certificate|SSL|TLS/i, 'Check whether the server speaks TLS, and that its certificate is trusted here'],
 ]
 
-/** The text of the first cause is the system's, the server's or its driver's, and none of ours. */
+/** The first cause has the original text of the system, server or driver. */
 function hintOf(fault: Error): string {
   const { message, code = '' } = firstCause(fault) as NodeJS.ErrnoException
   return (
@@ -174,7 +174,7 @@ function asError(error: unknown): Error {
   return error as Error
 }
 
-/** A finding at a place of settings, or of a configuration. */
+/** A finding at a position of settings or of a configuration. */
 function at({ file, locate }: Place, code: FindingCode, path: Path, message: string, hint?: string): Finding {
   const range = locate(path) ?? locate.key(path)
   return finding(code, file, message, { ...(range && { range }), ...(hint !== undefined && { hint }) })

@@ -3,18 +3,15 @@ import { connectionFault, silence } from './faults.ts'
 import type { ToolProbe } from './tools.ts'
 import { failed, type Run, type Step } from './types.ts'
 
-/** What one request to an origin found. */
+/** The result of one request to an origin. */
 interface Answered {
   method: string
   status: number
-  /** Whether it says which credentials it wants. */
+  /** Whether it names the required credentials. */
   challenges: boolean
 }
 
-/**
- * The one tool by which an origin is asked: best one with a safe method and a path that no argument changes,
- * whose answer says most.
- */
+/** The tool with which an origin is checked: preferably with a safe method and constant path, and credentials. */
 export function chooseProbe(probes: readonly ToolProbe[]): ToolProbe {
   const worth = ({ tool, fixed, credential }: ToolProbe) =>
     (isSafe(tool.method) ? 4 : 0) + (fixed ? 2 : 0) + (credential ? 1 : 0)
@@ -26,8 +23,8 @@ function isSafe(method: string): boolean {
 }
 
 /**
- * Checks an origin step by step: name, connection, TLS, and one response to a request that changes nothing. Behind a
- * proxy neither the name nor the certificate of the origin can be checked from here.
+ * Checks an origin step by step: name, connection, TLS, and the response to a harmless request. Behind a proxy, name
+ * and certificate cannot be checked.
  */
 export async function checkOrigin(probe: ToolProbe, run: Run): Promise<void> {
   const { origin, connection } = probe
@@ -44,7 +41,7 @@ export async function checkOrigin(probe: ToolProbe, run: Run): Promise<void> {
   }
 }
 
-/** HEAD for what is read, OPTIONS for what would be changed; GET only where HEAD gives no plain answer. */
+/** HEAD for safe methods, OPTIONS for others; GET only if HEAD is inconclusive. */
 async function askSafely(
   { tool, origin, path, headers, connection }: ToolProbe,
   run: Run,
@@ -59,7 +56,7 @@ async function askSafely(
   return tool.method === 'HEAD' || status < 400 || status === 401 ? answered : send('GET')
 }
 
-/** What a status says of the origin. Sample arguments may well be refused: only what no arguments could change is a fault. */
+/** Judges the status. Sample arguments may be refused: only results independent of arguments are faults. */
 function judge({ method, status, challenges }: Answered, probe: ToolProbe, at: string): Step {
   const { tool, credential, callerCredential, fixed } = probe
   const said = `${method} answered ${status}`

@@ -13,9 +13,8 @@ import {
 } from './types.ts'
 
 /**
- * Checks what configurations call: the origin of each tool, once however many tools call it, each MCP server, and
- * the tools that `call` names. Nothing is changed anywhere but by those. Never rejects; after `signal` was aborted
- * only what was finished is returned.
+ * Checks the endpoints of configurations: the origin of each tool once, each MCP server, and the tools in `call`. Only
+ * these change anything. Never rejects; after `signal` only finished checks are returned.
  */
 export async function checkEndpoints(
   configurations: readonly ReadConfiguration[],
@@ -41,7 +40,7 @@ function isRead(read: ReadConfiguration): read is Read {
   return read.configuration !== undefined
 }
 
-/** Milliseconds before the second try; doubled for each further one. */
+/** Milliseconds before the second attempt; doubled for each further one. */
 const PAUSE = 250
 
 async function checkOne(
@@ -72,7 +71,7 @@ function worst(steps: readonly Step[]): Status {
   return RANK.find((rank) => steps.some(({ status }) => status === rank)) ?? 'ok'
 }
 
-/** What the checks found wrong, each at the first place that needs it. */
+/** Findings of the checks, each at its first user. */
 export function endpointFindings(checks: readonly EndpointCheck[]): Finding[] {
   return sortFindings(
     checks.flatMap(({ steps, usedBy }) =>

@@ -21,7 +21,7 @@ import {
   userOf,
 } from './types.ts'
 
-/** Everything there is to check: one target for each origin, for each MCP server, and for each tool to be called. */
+/** All targets: one for each origin, each MCP server, and each tool to call. */
 export async function targetsOf(reads: readonly Read[], options: CheckEndpointsOptions): Promise<Target[]> {
   return [
     ...(await originTargets(reads, options)),
@@ -64,7 +64,7 @@ function proxyText({ proxy }: Connection): string {
   return proxy ? ` by the proxy ${proxy.host}:${proxy.port}` : ''
 }
 
-/** A target that is not asked, with the reason. */
+/** A skipped target, with the reason. */
 function skip(type: Target['type'], endpoint: string, user: User, detail: string): Target {
   const run: Target['run'] = async ({ steps }) => {
     steps.push({ name: 'HTTP', status: 'skipped', detail })
@@ -118,12 +118,12 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
   })
 }
 
-/** Without arguments and queries, which may hold secrets. */
+/** Without arguments and queries, which may contain secrets. */
 function shownAddress({ type, command = '', url = '' }: McpServer): string {
   return type === 'stdio' ? command : url.replace(/[?#].*$/s, '')
 }
 
-/** The tools that `--call` names; each is really called, once, at the first server that offers it. */
+/** The tools in `--call`; each is really called once, at the first server that offers it. */
 function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
   const { call = [], env, limits, log, timeout = DEFAULTS.timeout } = options
   return reads.flatMap((read) =>
@@ -154,7 +154,7 @@ function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Ta
           await http.drain()
         }
       }
-      // The call has a time-out of its own, which says more.
+      // The call's own timeout has a better message.
       return [{ type: 'call', endpoint: tool.name, users: [user], timeout: timeout + 1000, run }]
     }),
   )
@@ -173,7 +173,7 @@ async function callOnce(
   const status = upstreamStatus === undefined ? '' : `answered ${upstreamStatus}`
   if (!failure) return { name: 'call', status: 'ok', detail: status || 'answered' }
   const [first] = result.content
-  // An answer of the upstream is its own affair, and may be long.
+  // The upstream's answer is not needed, and may be long.
   const said = status || detail || (first?.type === 'text' ? first.text.slice(0, 300) : failure)
   return failed(
     'call',

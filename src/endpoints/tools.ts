@@ -11,30 +11,30 @@ import { compileHeaders } from '../tools/headers.ts'
 import { compileQuietly, isFixed, REQUEST_ROOTS, renderConfig, templateCompiler } from '../tools/templates.ts'
 import { type Read, type User, userOf } from './types.ts'
 
-/** What one tool of one server would be asked with. */
+/** A sample request of a tool. */
 export interface ToolProbe {
   tool: Tool
   origin: string
   /** Path and query with sample arguments. */
   path: string
-  /** Names and values in turn: those that neither arguments nor the caller's request have a part in. */
+  /** Alternating names and values, independent of arguments and callers. */
   headers: string[]
   /** Whether one of them is a credential. */
   credential: boolean
-  /** Whether calls bring a credential of their own. */
+  /** Whether calls bring their own credentials. */
   callerCredential: boolean
-  /** How calls are sent to it. */
+  /** Connection settings of calls. */
   connection: Connection
-  /** Whether every call goes to this very path. */
+  /** Whether the path is constant. */
   fixed: boolean
 }
 
-/** A tool of a configuration, which needs an endpoint. */
+/** A tool with an endpoint to check. */
 export interface ToolUse {
   tool: Tool
   user: User
   args: Args
-  /** Those that offer it; a file under work may have none yet. */
+  /** Servers that offer it; an unfinished file may have none. */
   servers: readonly [Server, ...Server[]]
 }
 
@@ -49,7 +49,7 @@ export function toolUses(read: Read): ToolUse[] {
   })
 }
 
-/** How a tool of a server is asked, or why it is not. Never throws. */
+/** A tool's sample request, or why there is none. Never throws. */
 export async function probeOf(
   { tool, args }: ToolUse,
   server: Server,
@@ -78,7 +78,7 @@ export async function probeOf(
   }
 }
 
-/** Of certificates that cannot be used `plantgw validate` reports. */
+/** Unusable certificates are reported by `plantgw validate`. */
 function connectionTo(tool: Tool, server: Server): Connection {
   const { connection } = connectionOf(server, [], true)
   return { ...connection, proxy: tool.proxy ?? connection.proxy }
@@ -97,7 +97,7 @@ async function firstThatRenders<T>(render: (flavour: Flavour) => T | Promise<T>)
   return `its endpoint cannot be rendered with sample arguments: ${why.replace(/\.$/, '')}`
 }
 
-/** The headers that the author wrote whole, or took from `.Config` and the environment. */
+/** Headers with literal values, or from `.Config` and the environment. */
 async function trustedHeaders(tool: Tool, config: Readonly<Record<string, string>>, env: Env) {
   const entries = Object.entries(tool.headers)
   const fixed = entries.filter(([, source]) => {
@@ -106,7 +106,7 @@ async function trustedHeaders(tool: Tool, config: Readonly<Record<string, string
   })
   const own: Tool = { ...tool, args: [], headers: Object.fromEntries(fixed) }
   const made = compileHeaders(own, [], config, templateCompiler(env, []), [])
-  // Without a body nothing has its type.
+  // There is no body, so Content-Type is omitted.
   const headers = pairs(made.fixed).filter(([name]) => name.toLowerCase() !== 'content-type')
   const given = new Set(fixed.map(([name]) => name))
   const ofCalls = [

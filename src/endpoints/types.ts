@@ -4,42 +4,42 @@ import type { Logger } from '../telemetry/log.ts'
 
 export type Status = 'ok' | 'warning' | 'failed' | 'skipped'
 
-/** One thing that was looked at, in order; after one that failed nothing more is. */
+/** A checked step; the steps after a failed one are skipped. */
 export interface Step {
   name: 'command' | 'proxy' | 'name' | 'connection' | 'TLS' | 'HTTP' | 'handshake' | 'tools' | 'call'
   status: Status
-  /** A clause of what was found, without secrets. */
+  /** A clause without secrets. */
   detail: string
-  /** What to do, as an instruction. */
+  /** An instruction. */
   hint?: string
-  /** Of the finding, when it is not `ok`. */
+  /** Code of the finding, unless `ok`. */
   code?: FindingCode
-  /** Whether another try may come out better. */
+  /** Whether a retry may succeed. */
   transient?: boolean
 }
 
-/** A tool or MCP server that needs what was checked. */
+/** A tool or MCP server that uses the endpoint. */
 export interface User {
   file: string
   configuration: string
-  /** Of the tool, or of the MCP server. */
+  /** Name of the tool or MCP server. */
   name: string
-  /** Of its `endpoint`, `url` or `command`. */
+  /** Range of its `endpoint`, `url` or `command`. */
   range?: Range
 }
 
-/** What one check found: of an origin for all tools that call it, of one MCP server, or of one tool's call. */
+/** The result of one check: an origin for all its tools, an MCP server, or a tool call. */
 export interface EndpointCheck {
   type: 'http' | 'call' | 'stdio' | 'sse' | 'streamable-http'
-  /** The origin; of `stdio` the command; of `call` the tool. */
+  /** The origin; for `stdio` the command; for `call` the tool. */
   endpoint: string
   /** The worst of its steps. */
   status: Status
   steps: Step[]
   usedBy: User[]
-  /** Tries it took. */
+  /** Number of attempts. */
   attempts: number
-  /** Milliseconds of the last try. */
+  /** Milliseconds of the last attempt. */
   ms: number
 }
 
@@ -48,13 +48,13 @@ export interface CheckEndpointsOptions {
   limits: Limits
   log: Logger
   version: string
-  /** Milliseconds for each check. Default 10,000; for a process its own `startupTimeout`. */
+  /** Milliseconds for each check. Default 10,000; for a process its `startupTimeout`. */
   timeout?: number
-  /** Further tries after a failure that may pass. Default 1. */
+  /** Retries after a transient failure. Default 1. */
   retries?: number
-  /** Checks at once. Default 8. */
+  /** Concurrent checks. Default 8. */
   concurrency?: number
-  /** Whether servers over stdio are started. Default false: only their command is looked for. */
+  /** Whether stdio servers are started. Default false: only the command is looked up. */
   start?: boolean
   /** Names of tools that are really called, with sample arguments. */
   call?: readonly string[]
@@ -63,23 +63,23 @@ export interface CheckEndpointsOptions {
   onProgress?: (done: number, total: number, endpoint: string) => void
 }
 
-/** One try to check something. */
+/** One attempt of a check. */
 export interface Run {
-  /** What was found so far. */
+  /** Results so far. */
   steps: Step[]
-  /** Milliseconds, for messages: the signal ends what takes longer. */
+  /** Milliseconds, for messages: the signal enforces it. */
   timeout: number
   signal: AbortSignal
 }
 
-/** One thing to check. */
+/** Something to check. */
 export interface Target {
   type: EndpointCheck['type']
   endpoint: string
   users: User[]
-  /** Milliseconds for one try. */
+  /** Milliseconds for one attempt. */
   timeout: number
-  /** Adds what it finds to the steps. */
+  /** Adds its results to the steps. */
   run(run: Run): Promise<void>
 }
 
@@ -87,13 +87,13 @@ export type Read = ReadConfiguration & { configuration: NonNullable<ReadConfigur
 
 export const DEFAULTS = { timeout: 10_000, retries: 1, concurrency: 8 } as const
 
-/** The tool or MCP server at a path of a configuration, as one that needs an endpoint. */
+/** The tool or MCP server at a path, as a user of an endpoint. */
 export function userOf(read: Read, name: string, path: Path): User {
   const range = read.locate(path) ?? read.locate.key(path)
   return { file: read.file, configuration: qualifiedName(read.configuration), name, ...(range && { range }) }
 }
 
-/** A step that failed. @param hint what to do, as an instruction */
+/** A failed step. @param hint an instruction */
 export function failed(
   name: Step['name'],
   code: FindingCode,
