@@ -15,32 +15,32 @@ import { lineOf } from './signature.ts'
 import { indexSteps, type ToolIndex } from './tool-index.ts'
 import type { Discovery, ToolWords } from './tool-words.ts'
 
-/** What a model gets of a discovery tool: text, which says what to do where it is an error. */
+/** The answer of a discovery tool: text with advice in case of errors. */
 export interface DiscoveryAnswer {
   text: string
   isError?: true
 }
 
-/** The tools that a caller may use, to be listed in part, searched and described. It never changes. */
+/** The tools that a caller may use, for partial listing, search and description. Immutable. */
 export interface Catalogue {
   /** Estimated tokens of the whole list. */
   readonly tokens: number
   get(name: string): JsonObject | undefined
-  /** What `tools/list` shows: all tools, or those that are pinned and those that find the others. */
+  /** The tools in `tools/list`: all, or pinned ones and the discovery tools. */
   list(whole: boolean): readonly JsonObject[]
-  /** Whether a tool has the name of a discovery tool, and so is not in the catalogue. */
+  /** Whether a tool was excluded because it has a discovery tool's name. */
   readonly clashes: boolean
-  /** Answers `search_tools` and `describe_tools`. @param given arguments as they came */
+  /** Answers `search_tools` and `describe_tools`. @param given arguments as received */
   search(given: JsonObject): Promise<DiscoveryAnswer>
   describe(given: JsonObject): DiscoveryAnswer
-  /** A sentence for a name that no tool has. */
+  /** The message for an unknown tool name. */
   unknown(name: string): string
 }
 
-/** Characters of the definitions of one answer. */
+/** Maximum characters of definitions in one answer. */
 const MAX_DESCRIPTIONS = 200_000
 
-/** @param listed as lists show them to the caller */
+/** @param listed tools as listed to the caller */
 export function createCatalogue(listed: readonly JsonObject[], policy: Discovery): Catalogue {
   const tools = listed.filter(({ name }) => typeof name === 'string' && !DISCOVERY_TOOLS.has(name))
   const byName = new Map(tools.map((tool) => [tool.name as string, tool]))
@@ -67,7 +67,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
     const isIn = (at: number) => words[at]?.group === group || words[at]?.server === group
     const accepts = group === undefined ? undefined : isIn
     const built = await index
-    // All who have waited for it would search in one turn.
+    // Otherwise all waiting calls would search in one tick.
     await nextTurn()
     const hits = built.search(queries, { limit, accepts })
     const lines = hits.map(({ at }) => lineOf(tools[at]!))
@@ -100,13 +100,13 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
   }
 }
 
-/** The definitions of tools that are named. */
+/** The definitions of the named tools. */
 function describeTools(given: JsonObject, byName: ReadonlyMap<string, JsonObject>): DiscoveryAnswer {
   const names = [given.names ?? []].flat()
   if (!isTexts(names, MAX_DESCRIBED))
     return error(`\`names\` of ${DESCRIBE} must be an array of 1 to ${MAX_DESCRIBED} names of tools`)
   let left = MAX_DESCRIPTIONS
-  // Only for the first of them, as looking for near names takes long.
+  // Only for the first unknown name, as finding similar names is slow.
   let hasProposed = false
   const texts = [...new Set(names)].map((name) => {
     const tool = byName.get(name)
@@ -116,7 +116,7 @@ function describeTools(given: JsonObject, byName: ReadonlyMap<string, JsonObject
       return unknownText(name, [...byName.keys()])
     }
     const whole = stringify(tool)
-    // The first one is cut rather than left out, so that each can be asked for.
+    // A single definition is truncated instead of omitted, so that each can be requested.
     const text = left === MAX_DESCRIPTIONS ? shorten(whole, left) : whole
     if (text.length > left)
       return `${shorten(name, 80)}: too long to be described together with the others; describe it alone`
@@ -132,7 +132,7 @@ export function tokensOf(tools: readonly JsonObject[]): number {
   return tokensIn(tools.reduce((sum, tool) => sum + stringify(tool).length + 1, 0))
 }
 
-/** How many tools there are by what `namesOf` gives for each. */
+/** Number of tools for each name returned by `namesOf`. */
 function countsOf(
   words: readonly (ToolWords | undefined)[],
   namesOf: (words: ToolWords) => readonly string[],
@@ -144,7 +144,7 @@ function countsOf(
 }
 
 const byGroup = ({ server, group = server }: ToolWords) => [group]
-/** A search may be of a server, too. */
+/** A search may also name a server. */
 const byPlace = ({ server, group = server }: ToolWords) => [group, server]
 
 interface Search {
@@ -155,7 +155,7 @@ interface Search {
 
 function readSearch(given: JsonObject, results: number): Search | (DiscoveryAnswer & { isError: true }) {
   const { query, queries, group } = given
-  // Clients fill in what they do not use.
+  // Clients may fill unused arguments with empty strings.
   const all = [query ?? [], queries ?? []].flat().filter((one) => one !== '')
   if (!isTexts(all, MAX_QUERIES))
     return error(
@@ -191,7 +191,7 @@ function notFound(name: string): string {
   return `Unknown tool: ${shorten(name, 80)}.`
 }
 
-/** A call of another tool, as `call_tool` and `call_read_tool` are told it. */
+/** The call of another tool in the arguments of `call_tool` or `call_read_tool`. */
 export interface ToolCall {
   name: string
   arguments: JsonObject
@@ -199,7 +199,7 @@ export interface ToolCall {
 
 const MEMBERS: ReadonlySet<string> = new Set(['name', 'arguments'])
 
-/** What is to be called, or why that cannot be read. @param parse reads JSON text */
+/** The call to make, or why it is unreadable. @param parse reads JSON text */
 export function readToolCall(
   by: string,
   given: Json | undefined,

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../json/index.ts'
 
-/** The gateway's own tools that find, describe and call the tools of a service. */
+/** The gateway's own tools that find, describe and call tools. */
 
 export const SEARCH = 'search_tools'
 export const DESCRIBE = 'describe_tools'
 export const CALL_READ = 'call_read_tool'
 export const CALL = 'call_tool'
 
-/** No tool of a service can have these names where tools are searched for. */
+/** Reserved names of tools when searching. */
 export const DISCOVERY_TOOLS: ReadonlySet<string> = new Set([SEARCH, DESCRIBE, CALL_READ, CALL])
 
 export const MAX_QUERIES = 5
@@ -17,7 +17,7 @@ export const MAX_DESCRIBED = 10
 const READS = { readOnlyHint: true, openWorldHint: false }
 const WRITES = { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
 
-/** Their definitions, as `tools/list` shows them. @param overview what there is to be found */
+/** Their definitions for `tools/list`. @param overview of the searchable tools */
 export function discoveryTools(overview: string, results: number): JsonObject[] {
   return [
     {

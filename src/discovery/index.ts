@@ -1,4 +1,4 @@
-/** Which tools a query means, by words alone: no model, no state, the same on every replica. */
+/** Finds tools for a query by words alone: no model, no state, the same on every replica. */
 
 export {
   type Catalogue,

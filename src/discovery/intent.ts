@@ -1,11 +1,11 @@
 import { groupBy } from '../text/index.ts'
 
-/** What somebody wants of a tool: to know something, or to change something; undefined where the words do not tell. */
+/** Whether a query wants to know or to change something; undefined: unclear. */
 export type Intent = 'read' | 'write' | undefined
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
 
-/** What people begin with before they say what they want, by its first word. */
+/** Opening phrases of requests, by first word. */
 const OPENINGS = groupBy(
   `please,hi,hello,hey,ok,so,can you,could you,would you,will you,how do i,how do we,how can i,how can we,how to,is there a way to,
 i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`
@@ -19,11 +19,11 @@ const ASKING = setOf(
   `what whats which who whos whom whose where when why how is are was were did does has am may any show list get find look see read
   fetch view search browse display retrieve download count check describe lookup query preview compare export`,
 )
-/** First words of two of a question, unlike `do not delete it`. */
+/** First words of two-word questions, unlike `do not delete it`. */
 const ASKING_WITH = setOf('do have tell')
 const ASKED = setOf('i we you they people me us')
 
-/** First words of a request to change something, without those that are also nouns of APIs. */
+/** First words of requests for a change, except nouns of APIs. */
 const CHANGING = setOf(
   `create add make set update edit change modify delete remove drop destroy cancel stop kill start close open reopen send put write
   upload move rename merge approve accept reject deny decline invite kick archive unarchive restore enable disable lock unlock assign
@@ -32,13 +32,13 @@ const CHANGING = setOf(
   convert finish complete resolve reply answer comment tag label pause resume suspend fork clone copy import install uninstall sign
   verify capture confirm finalize expire subscribe unsubscribe follow unfollow mute snooze react`,
 )
-/** Words of sentences about somebody: who says how things are, and does not ask, wants them changed. */
+/** Words of statements, which imply a wish for change. */
 const TELLING = setOf(
   `i we he she they it you me us him them my our his her their your this that must should shall not no nobody never wants needs is are
   was were will has have do does did please let everybody somebody`,
 )
 
-/** @param given the words of a query */
+/** @param given words of a query */
 export function intentOf(given: readonly string[]): Intent {
   let words = given
   for (let opening: readonly string[] | undefined = []; opening; ) {

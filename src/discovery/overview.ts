@@ -1,11 +1,11 @@
 import { shorten } from '../text/index.ts'
 import type { ToolWords } from './tool-words.ts'
 
-/** Groups of one server and of all that are named, and characters of a name. */
+/** Maximum groups named, of one server and in all, and characters of a name. */
 const MAX_GROUPS = 80
 const MAX_NAME = 60
 
-/** `1,222 tools. Groups: repos (201), actions (183), …`, or the groups of each server on a line of its own. */
+/** `1,222 tools. Groups: repos (201), actions (183), …`, or one line of groups for each server. */
 export function overviewOf(words: readonly (ToolWords | undefined)[]): string {
   const servers = new Map<string, Map<string, number>>()
   for (const one of words) {
@@ -17,7 +17,7 @@ export function overviewOf(words: readonly (ToolWords | undefined)[]): string {
   const all = [...servers]
   const [only] = all
   if (all.length === 1 && only) return only[1].size > 1 ? `${total} Groups: ${countsText(only[1])}` : total
-  // Where each server is a group, a line for each would say everything twice.
+  // If each server is a single group, separate lines would be redundant.
   if (all.every(([server, groups]) => groups.size === 1 && groups.has(server)))
     return `${total} Servers: ${countsText(new Map(all.map(([server, groups]) => [server, groups.get(server)!])))}`
   const each = Math.max(3, Math.floor(MAX_GROUPS / all.length))
@@ -28,7 +28,7 @@ export function overviewOf(words: readonly (ToolWords | undefined)[]): string {
   return [`${total} Servers, and their groups:`, ...lines, ...(left > 0 ? [`- ${left} more`] : [])].join('\n')
 }
 
-/** `repos (201), actions (183), 4 more`: the largest first, those of the same size by name. */
+/** `repos (201), actions (183), 4 more`: largest first, equal ones by name. */
 export function countsText(counts: ReadonlyMap<string, number>, most = MAX_GROUPS): string {
   const sorted = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
   const shown = sorted.slice(0, most).map(([name, n]) => `${shorten(name, MAX_NAME)} (${countText(n)})`)

@@ -32,7 +32,7 @@ export interface Term {
 /** UTF-16 units and words of a query that are read. */
 const MAX_QUERY = 1_000
 const MAX_WORDS = 24
-/** What a word counts that is not the query's own. */
+/** Weight of a word that is not the query's own. */
 const SYNONYM = 0.85
 const MISSPELT = 0.8
 /** Letters from which on a word is looked for with one of them changed; how many such words are. */

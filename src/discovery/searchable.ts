@@ -2,7 +2,7 @@ import type { Tool } from '../config/model.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import type { SearchableTool } from './tool-texts.ts'
 
-/** A tool of a configuration as it is searched for. */
+/** A tool of a configuration, as searched. */
 export function searchable(
   { name, title, description, keywords, group, method, endpoint, args, inputSchema }: Tool,
   server?: string,
@@ -21,7 +21,7 @@ export function searchable(
   }
 }
 
-/** What an endpoint says beside its host and its templates. */
+/** The path of an endpoint without templates. */
 function pathOf(endpoint: string): string {
   return endpoint
     .slice(0, 4_000)
@@ -29,7 +29,7 @@ function pathOf(endpoint: string): string {
     .replace(/^[a-z]+:\/\/[^/\s]*/i, '')
 }
 
-/** A tool as a list of an MCP server shows it, and what a configuration says of it besides. */
+/** A tool as listed by an MCP server, with the configuration's additions. */
 export function declared(
   tool: Json,
   { group, keywords }: { group?: string | undefined; keywords?: readonly string[] | undefined } = {},

@@ -2,16 +2,16 @@ import { isObject, type Json, type JsonObject, stringify } from '../json/index.t
 import { shorten, withoutHidden } from '../text/index.ts'
 import { firstSentence } from './sentence.ts'
 
-/** Characters of a name, arguments of a signature, and characters of each type and of a sentence. */
+/** Maximum characters of a name, arguments of a signature, and characters of types and sentences. */
 const MAX_NAME = 256
 const MAX_ARGUMENTS = 16
 const MAX_TYPE = 60
 const MAX_SENTENCE = 200
-/** Characters of the values of an `enum` that are shown. */
+/** Maximum characters of shown `enum` values. */
 const MAX_VALUES = 50
-/** Alternatives and items that are followed. */
+/** Maximum depth of alternatives and items. */
 const MAX_DEPTH = 4
-/** A schema, and what is known of its definitions: each is read once, however often others refer to it. */
+/** A schema and the types of its definitions, each computed once. */
 interface Root {
   schema: JsonObject
   types: Map<string, string>
@@ -42,7 +42,7 @@ export function lineOf(tool: JsonObject): string {
   return `${withoutHidden(line.replace(/\s+/g, ' '))}${isReadOnly(tool) ? ' (read-only)' : ''}`
 }
 
-/** Whether a tool says that it changes nothing (ToolAnnotations). */
+/** Whether a tool declares that it changes nothing (ToolAnnotations). */
 export function isReadOnly({ annotations }: JsonObject): boolean {
   return isObject(annotations) && annotations.readOnlyHint === true
 }
@@ -70,7 +70,7 @@ function alternatives({ anyOf, oneOf }: JsonObject, root: Root, depth: number): 
   return (all ?? []).slice(0, MAX_ARGUMENTS).map((one) => typeOf(one, root, depth + 1))
 }
 
-/** The type of a definition of the same schema; anything else is not followed. */
+/** The type of a definition in the same schema; other references are not followed. */
 function referred(reference: string, root: Root, depth: number): string {
   const [, section, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference) ?? []
   const definitions = section === undefined ? undefined : root.schema[section]

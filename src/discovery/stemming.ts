@@ -70,7 +70,7 @@ function plain(text: string): string {
   return bare.includes("'") || bare.includes('’') ? bare.replace(/['’](?:s\b)?/g, '') : bare
 }
 
-/** Undefined for scripts that are written without spaces. */
+/** Undefined for scripts without spaces between words. */
 function piecesOf(run: string): readonly string[] | undefined {
   if (PLAIN_WORD.test(run)) return [run]
   return UNSPACED.test(run) ? undefined : (run.match(PIECES) ?? [])

@@ -1,14 +1,14 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { firstSentence } from './sentence.ts'
 
-/** What a tool is found by. */
+/** Searchable texts of a tool. */
 export interface SearchableTool {
   name: string
   title?: string | undefined
   description?: string | undefined
   /** Further words that people use for it. */
   keywords?: readonly string[] | undefined
-  /** What it belongs to. */
+  /** The group it belongs to. */
   group?: string | undefined
   /** Of the HTTP request, where there is one; arguments of the path as `{name}`, or as templates. */
   method?: string | undefined

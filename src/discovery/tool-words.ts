@@ -1,26 +1,26 @@
 import type { SearchableTool } from './tool-texts.ts'
 
-/** What `tools/list` shows: every tool, those that find and call the others, or what costs less than a number of tokens. */
+/** What `tools/list` shows: all tools, only discovery and pinned tools, or automatically by size. */
 export type ListingMode = 'list' | 'search' | 'auto'
 
-/** What a configuration says of a tool beside what lists do. */
+/** Search words of a tool from the configuration. */
 export type ToolWords = Pick<SearchableTool, 'group' | 'keywords' | 'method' | 'path'> & {
-  /** What serves it. */
+  /** Name of its server. */
   server: string
 }
 
-/** How a route shows its tools. A reload that changes the route makes another one. */
+/** How a route shows its tools. A reload that changes the route creates a new one. */
 export interface Discovery {
   readonly mode: ListingMode
-  /** Estimated tokens of the list beyond which `auto` searches. */
+  /** Estimated tokens of the list beyond which `auto` uses search. */
   readonly above: number
-  /** Results of a search, unless it says otherwise. */
+  /** Default number of search results. */
   readonly results: number
-  /** Whether a tool is in the list that is searched too, by the name that clients see. */
+  /** Whether a tool stays listed in search mode, by its name for clients. */
   pins(tool: string): boolean
-  /** By the name that clients see; undefined: nothing is said of it. */
+  /** By name for clients; undefined: none. */
   wordsOf(tool: string): ToolWords | undefined
   readonly synonyms?: readonly (readonly string[])[] | undefined
-  /** Equal where the same is configured. */
+  /** Equal for equal configurations. */
   readonly key: string
 }
