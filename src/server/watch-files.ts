@@ -1,10 +1,11 @@
+import { basename, resolve } from 'node:path'
+import type { FSWatcher } from 'chokidar'
 import { readConfiguration } from '../checks/index.ts'
 import { type Env, readSource } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { isSame, type Scan, scan } from './folder-scan.ts'
-import { folderWatchers } from './folder-watchers.ts'
 import type { RequestReload, Watch } from './reloads.ts'
 
 /** Milliseconds from an event to the first check, to combine several events. */
@@ -35,7 +36,6 @@ export interface WatchFilesOptions {
  */
 export async function watchFiles(paths: readonly string[], { env, log }: WatchFilesOptions): Promise<Watch> {
   const files = paths.filter((path) => path !== '-')
-  const watchers = folderWatchers(() => lookIn(GATHER), log)
   let request: RequestReload | undefined
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
@@ -65,9 +65,7 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     dueAt = Number.POSITIVE_INFINITY
     looking = true
     const start = performance.now()
-    let now = await scan(files)
-    // A folder may have changed before it was watched.
-    while (!closed && (await watchers.watch(now.folders))) now = await scan(files)
+    const now = await scan(files)
     const idle = Math.max(LOOK_INTERVAL, LOOK_SHARE * (performance.now() - start))
     const pause = await judge(now, start)
     looking = false
@@ -99,6 +97,7 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     return undefined
   }
 
+  const watcher = await watchEvents(files, () => lookIn(GATHER), log)
   return {
     start(given) {
       request = given
@@ -107,9 +106,37 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     async close() {
       closed = true
       clearTimeout(timer)
-      watchers.close()
+      await watcher.close()
     },
   }
+}
+
+const REMEDIES: Record<string, string> = {
+  ENOSPC:
+    'Raise the limit, for example `sysctl fs.inotify.max_user_watches=524288`, as other programs use it too',
+  EMFILE: 'Raise the limit, for example `sysctl fs.inotify.max_user_instances=1024`, or `ulimit -n`',
+}
+
+/** File system events; some are lost, such as those of links above the paths. */
+async function watchEvents(paths: string[], onEvent: () => void, log: Logger): Promise<FSWatcher> {
+  const { watch } = await import('chokidar')
+  const given = new Set(paths.map((path) => resolve(path)))
+  const ignored = (path: string) => !given.has(resolve(path)) && isIgnored(basename(path))
+  let warned = false
+  return watch([...given], { ignoreInitial: true, persistent: false, ignored })
+    .on('all', onEvent)
+    .on('error', (error) => {
+      const hint = REMEDIES[(error as NodeJS.ErrnoException).code ?? '']
+      // An unreadable folder is reported by the reload.
+      if (hint && !warned) log.warn({ err: error, hint }, 'file watching unavailable; polling instead')
+      warned ||= hint !== undefined
+      onEvent()
+    })
+}
+
+/** Temporary files of editors are; `..data` is the link that Kubernetes replaces. */
+function isIgnored(name: string): boolean {
+  return name === 'node_modules' || (name.startsWith('.') && !name.startsWith('..'))
 }
 
 /** Whether files are missing, unreadable or faulty, which may be temporary. */
