@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isLoopback } from '../net/index.ts'
 import type { CorsPolicy } from './cors.ts'
 import { countOf } from './raw-headers.ts'
-import type { Arrival, Refusal, RoutePolicy, Step } from './steps.ts'
+import type { Refusal, RequestHead, RoutePolicy, Step } from './steps.ts'
 
 /**
  * Host and Origin checks against DNS rebinding (MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security): a web page
@@ -79,7 +79,7 @@ export interface EarlyStep<Request> extends Step<Request> {
 }
 
 /** Refuses requests to host names other than the gateway's. */
-export function hostStep({ allowsHost }: HostGuard): EarlyStep<Arrival> {
+export function hostStep({ allowsHost }: HostGuard): EarlyStep<RequestHead> {
   return {
     name: 'host',
     run({ rawHeaders, host }) {
@@ -95,7 +95,7 @@ export function hostStep({ allowsHost }: HostGuard): EarlyStep<Arrival> {
 /** Refuses requests from web sites that neither the settings nor the router's CORS allow. */
 export function originStep({
   allowsOrigin,
-}: HostGuard): EarlyStep<Arrival & { route?: RoutePolicy; cors?: CorsPolicy | undefined }> {
+}: HostGuard): EarlyStep<RequestHead & { route?: RoutePolicy; cors?: CorsPolicy | undefined }> {
   return {
     name: 'origin',
     run({ headers: { origin, host }, route, cors }) {

@@ -34,7 +34,7 @@ export interface RateLimits {
 /** For each request: undefined if allowed. */
 export type Excesses = readonly (Excess | undefined)[]
 
-/** Counts the requests of one HTTP exchange, as `RateLimits.take`. */
+/** Counts the requests of one HTTP context, as `RateLimits.take`. */
 export type Meter = (tools: readonly (string | undefined)[]) => Excesses | Promise<Excesses>
 
 /** One count for one key. */

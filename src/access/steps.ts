@@ -31,7 +31,7 @@ export interface Refusal {
 }
 
 /** The parts of a request known before its route is found. */
-export interface Arrival {
+export interface RequestHead {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** `Host`, or its equivalent. */
@@ -41,7 +41,7 @@ export interface Arrival {
 }
 
 /** A request as seen by steps: plain values, and functions for rarely needed ones. */
-export interface StepRequest extends Arrival {
+export interface StepRequest extends RequestHead {
   readonly method: string
   readonly path: string
   /** Path and query. */

@@ -22,8 +22,8 @@ export const ELICIT = 'elicitation/create'
 export const ELICITATION = ['elicitation', 'form'] as const
 
 /** Whether the route requires approval and the request is a tool call. */
-export function mayNeedApproval({ exchange, request }: Call): boolean {
-  return exchange.approval !== undefined && request.method === CALL
+export function mayNeedApproval({ context, request }: Call): boolean {
+  return context.approval !== undefined && request.method === CALL
 }
 
 export interface ToolToApprove {
@@ -71,9 +71,9 @@ function titleOf({ title, annotations }: JsonObject): string | undefined {
 }
 
 /** Parameters of the elicitation request: a form without fields, so accepting it approves the call. */
-export function questionFor({ exchange, request }: Call, { title }: ToolToApprove): JsonObject {
+export function questionFor({ context, request }: Call, { title }: ToolToApprove): JsonObject {
   const { name, arguments: given } = request.params
-  const server = exchange.approval?.server ?? ''
+  const server = context.approval?.server ?? ''
   return {
     message: approvalMessage({ server, tool: String(name), title, given }),
     requestedSchema: { type: 'object', properties: {} },

@@ -2,7 +2,7 @@ import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket } from '../cluster/index.ts'
 import type { Accounted, Accounting, Call } from './call.ts'
 import type { Fault } from './fault.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import type { Hub } from './hub.ts'
 import type { Message, Request } from './protocol.ts'
 import type { Messages } from './receive.ts'
@@ -16,21 +16,21 @@ export interface Backend {
    * Key of callers that may see different tools, in addition to the caller's identity; absent: only the identity
    * matters.
    */
-  viewerOf?(exchange: Exchange): string | undefined
+  viewerOf?(context: RequestContext): string | undefined
   /** Creates the backend side of a new session, before `initialize` is passed to it. */
-  open(session: Session, exchange: Exchange): BackendSession | Fault
+  open(session: Session, context: RequestContext): BackendSession | Fault
   /** Resumes a session opened by another replica; undefined: only that replica can serve it. */
-  resume(session: Session, exchange: Exchange, ticket: Ticket): BackendSession | undefined
+  resume(session: Session, context: RequestContext, ticket: Ticket): BackendSession | undefined
   /**
    * Takes over a session that the previous version of the prefix served, which only finishes its calls; undefined: the
    * client must initialize again.
    */
-  adopt(session: Session, exchange: Exchange): Adopted | Promise<Adopted>
+  adopt(session: Session, context: RequestContext): Adopted | Promise<Adopted>
   /**
    * The server for a stateless request (2026-07-28), or a complete answer that the backend has already logged.
    * @param text of the request as received
    */
-  alone(exchange: Exchange, request: Request, text: string, endpoint: Endpoint): Alone | Promise<Alone>
+  alone(context: RequestContext, request: Request, text: string, endpoint: Endpoint): Alone | Promise<Alone>
 }
 
 export type Adopted = BackendSession | Fault | undefined
@@ -46,7 +46,12 @@ export interface BackendSession {
   /** Relays whole HTTP requests instead of single messages. */
   readonly passThrough?: PassThrough | undefined
   /** Answers `initialize`, and sets the session's revision. */
-  initialize(session: Session, request: Request, text: string, exchange: Exchange): Opened | Promise<Opened>
+  initialize(
+    session: Session,
+    request: Request,
+    text: string,
+    context: RequestContext,
+  ): Opened | Promise<Opened>
   /** Handles a request and answers through the call; a rejection becomes an internal error. */
   request(call: Call): Promise<unknown> | undefined
   /** Takes a notification or response of the client. */
@@ -54,7 +59,7 @@ export interface BackendSession {
   /** Called when a call of this backend session has ended. */
   onSettled?(): void
   /** Whether a caller may use the session; absent: any caller whose identity matches the session's. */
-  admits?(exchange: Exchange): boolean
+  admits?(context: RequestContext): boolean
   /** Data with which other replicas can resume the session; undefined: only this process can. */
   ticket(): ({ kind: Ticket['kind'] } & Partial<Ticket>) | undefined
   /** Whether it is in use apart from the client's calls. */
@@ -88,11 +93,11 @@ export interface Opened {
 export interface PassThrough {
   /** @param call logs the requests in `messages`, if there are any; the implementation records it */
   post(
-    exchange: Exchange,
+    context: RequestContext,
     messages: Messages,
     call: (Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'>>) | undefined,
   ): Promise<HttpResponse>
-  get(exchange: Exchange): Promise<HttpResponse>
+  get(context: RequestContext): Promise<HttpResponse>
 }
 
 /** Answers stateless requests (2026-07-28). */

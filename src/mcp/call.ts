@@ -6,7 +6,7 @@ import type { Span, Tracer } from '../telemetry/trace.ts'
 import type { ApprovalOutcome } from './approval.ts'
 import { explained } from './explained.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import { permitted } from './permit.ts'
 import {
   errorText,
@@ -46,7 +46,7 @@ export interface Witness {
    */
   asked(call: Accounted): () => void
   /** A client opened a session; call the result when it ends. */
-  session(id: string, account: Accounting, exchange: Exchange): () => void
+  session(id: string, account: Accounting, context: RequestContext): () => void
 }
 
 export interface CallEnd extends Ended {
@@ -90,7 +90,7 @@ export class Accounted {
 
   constructor(
     request: Request,
-    readonly exchange: Exchange,
+    readonly context: RequestContext,
     readonly revision: Revision,
     readonly account: Accounting,
     /** Id of the session the request belongs to. */
@@ -98,7 +98,7 @@ export class Accounted {
   ) {
     const { tracer } = account
     this.request = tracer
-      ? withSpan(request, serverSpan(tracer, { request, exchange, revision, account, sessionId }))
+      ? withSpan(request, serverSpan(tracer, { request, context, revision, account, sessionId }))
       : request
   }
 
@@ -117,7 +117,7 @@ export class Accounted {
     if (!log.isLevelEnabled(level)) return
     const { outcome: _, tool: __, denied: ___, code: ____, ...why } = end
     const name = typeof params.name === 'string' ? params.name.slice(0, MAX_NAME) : undefined
-    const { caller, callerName = caller, address, requestId } = this.exchange
+    const { caller, callerName = caller, address, requestId } = this.context
     const line = {
       tenant,
       prefix,
@@ -173,7 +173,7 @@ export class Call extends Accounted implements CancelSignal {
 
   /** @param text of the request as received, or its part of a batch */
   constructor(
-    exchange: Exchange,
+    context: RequestContext,
     request: Request,
     readonly text: string,
     revision: Revision,
@@ -181,7 +181,7 @@ export class Call extends Accounted implements CancelSignal {
     account: Accounting,
     sessionId?: string,
   ) {
-    super(request, exchange, revision, account, sessionId)
+    super(request, context, revision, account, sessionId)
   }
 
   /** Sends a message before the answer, if the client accepts one. */
@@ -194,7 +194,7 @@ export class Call extends Accounted implements CancelSignal {
     if (this.over) return
     this.end()
     const shown = permitted(this, this.explained(text, end))
-    this.reply.answer(this.exchange.results?.shown(this, shown) ?? shown, status, headers)
+    this.reply.answer(this.context.results?.shown(this, shown) ?? shown, status, headers)
     this.record(end, status)
   }
 

@@ -15,7 +15,7 @@ import { isObject, parseVerbatim, stringify } from '../json/index.ts'
 import { nextTurn, shorten } from '../text/index.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import { type ListedTools, type ListSource, listedTool, listedTools } from './listed-tools.ts'
 import { refuses } from './permit.ts'
 import { INVALID_PARAMS, isSessionRevision, type Message } from './protocol.ts'
@@ -33,7 +33,7 @@ export interface Listing {
 }
 
 /** The listing mode of a request; undefined: all tools are listed. */
-export function listingOf({ discovery, listing }: Exchange): Listing | undefined {
+export function listingOf({ discovery, listing }: RequestContext): Listing | undefined {
   const mode = discovery && (listing ?? discovery.mode)
   return mode === undefined || mode === 'list' ? undefined : { mode }
 }
@@ -56,8 +56,8 @@ export function isIndirect(message: Message): message is Extract<Message, { kind
 }
 
 /** Whether `discover` handles a request of a client with this listing. */
-export function isDiscovered({ exchange, request }: Call, listing: Listing | undefined): boolean {
-  if (!listing || !exchange.discovery) return false
+export function isDiscovered({ context, request }: Call, listing: Listing | undefined): boolean {
+  if (!listing || !context.discovery) return false
   const { method, params, via } = request
   return (
     via !== undefined ||
@@ -68,9 +68,9 @@ export function isDiscovered({ exchange, request }: Call, listing: Listing | und
 
 /** Answers a request about discovery; true: the backend must answer instead. */
 export async function discover(call: Call, listing: Listing, source: ListSource): Promise<boolean> {
-  const { request, exchange } = call
+  const { request, context } = call
   const { method, params, via } = request
-  const policy = exchange.discovery as Discovery
+  const policy = context.discovery as Discovery
   const isList = method === 'tools/list'
   // A client asks for the list again after `list_changed`, so it gets a fresh one.
   const found =
@@ -93,7 +93,7 @@ export async function discover(call: Call, listing: Listing, source: ListSource)
 
 /** Answers `tools/list`; true: the backend must answer instead. */
 function goesOn(call: Call, listing: Listing, { rest }: ListedTools, catalogue: Catalogue): boolean {
-  const { discovery, list } = { discovery: call.exchange.discovery as Discovery, list: catalogue.list }
+  const { discovery, list } = { discovery: call.context.discovery as Discovery, list: catalogue.list }
   if (listing.mode === 'auto') listing.searches ??= catalogue.tokens > discovery.above
   const whole = listing.mode === 'auto' && !listing.searches
   if (whole && !catalogue.clashes) return true
@@ -115,7 +115,7 @@ function mayCall(call: Call, via: string, catalogue: Catalogue): boolean {
   const tool = catalogue.get(name)
   if (!tool) {
     // A token with more scopes might allow the call.
-    const isLacking = call.exchange.permissions?.lacks('tools', name) !== undefined
+    const isLacking = call.context.permissions?.lacks('tools', name) !== undefined
     if (!(isLacking && refuses(call))) answerText(call, { text: catalogue.unknown(name), isError: true })
     return false
   }

@@ -18,7 +18,7 @@ import type { UnservedSpans } from './unserved.ts'
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 /** One HTTP request, or one line of standard input, as the codec sees it. */
-export interface Exchange {
+export interface RequestContext {
   /** The transport is lines: no mirrored headers, and no relayed HTTP bodies. */
   readonly isLine?: true
   readonly method: string
@@ -154,78 +154,82 @@ const STREAM_TYPE = {
 }
 
 export function json(
-  exchange: Exchange,
+  context: RequestContext,
   text: string,
   status = 200,
   headers?: Record<string, string>,
 ): HttpResponse {
-  if (!carries(exchange, text.length)) return tooMuch(exchange, 'maxBuffered')
+  if (!carries(context, text.length)) return tooMuch(context, 'maxBuffered')
   const later = status === 503 ? RETRY : undefined
-  return new HttpResponse(status, { ...JSON_TYPE, ...exchange.replyHeaders, ...later, ...headers }, text)
+  return new HttpResponse(status, { ...JSON_TYPE, ...context.replyHeaders, ...later, ...headers }, text)
 }
 
 export function rpcError(
-  exchange: Exchange,
+  context: RequestContext,
   status: number,
   error: RpcError,
   id: RequestId | null = null,
   headers?: Record<string, string>,
 ): HttpResponse {
-  return json(exchange, errorText(id, error), status, headers)
+  return json(context, errorText(id, error), status, headers)
 }
 
 /** Replaces the request's memory reservation by one for the answer; false: no memory. */
-export function carries({ stay }: Exchange, bytes: number): boolean {
+export function carries({ stay }: RequestContext, bytes: number): boolean {
   return stay.hold.replace(bytes) || bytes <= SMALL
 }
 
-export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | null = null): HttpResponse {
-  return rpcError(exchange, 503, { code: INTERNAL_ERROR, message: limitReached(limit) }, id)
+export function tooMuch(
+  context: RequestContext,
+  limit: LimitName,
+  id: RequestId | null = null,
+): HttpResponse {
+  return rpcError(context, 503, { code: INTERNAL_ERROR, message: limitReached(limit) }, id)
 }
 
 export function eventStream(
-  exchange: Exchange,
+  context: RequestContext,
   body: ReadableStream<Uint8Array> | string,
   headers?: Record<string, string>,
 ): HttpResponse {
-  if (typeof body === 'string' && !carries(exchange, body.length)) return tooMuch(exchange, 'maxBuffered')
-  return new HttpResponse(200, { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers }, body)
+  if (typeof body === 'string' && !carries(context, body.length)) return tooMuch(context, 'maxBuffered')
+  return new HttpResponse(200, { ...STREAM_TYPE, ...context.replyHeaders, ...headers }, body)
 }
 
 /** The answer to a POST in the form that the client accepts. */
 export function reply(
-  exchange: Exchange,
+  context: RequestContext,
   text: string,
   form: AnswerForm,
   headers?: Record<string, string>,
 ): HttpResponse {
-  return form === 'json' ? json(exchange, text, 200, headers) : eventStream(exchange, event(text), headers)
+  return form === 'json' ? json(context, text, 200, headers) : eventStream(context, event(text), headers)
 }
 
 /** The answer for a failed request. */
 export function faultResponse(
-  exchange: Exchange,
+  context: RequestContext,
   fault: Fault,
   id: RequestId | null,
   status: number = httpStatusOf(fault),
 ): HttpResponse {
   const { message, challenge } = fault
   const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
-  return rpcError(exchange, status, { code: INTERNAL_ERROR, message }, id, headers)
+  return rpcError(context, status, { code: INTERNAL_ERROR, message }, id, headers)
 }
 
-export function notAcceptable(exchange: Exchange, types: string): HttpResponse {
+export function notAcceptable(context: RequestContext, types: string): HttpResponse {
   const message = `The Accept header must allow ${types}`
-  return rpcError(exchange, 406, { code: INVALID_REQUEST, message })
+  return rpcError(context, 406, { code: INVALID_REQUEST, message })
 }
 
-export function accepted(exchange: Exchange): HttpResponse {
-  return new HttpResponse(202, { ...exchange.replyHeaders, 'content-length': '0' })
+export function accepted(context: RequestContext): HttpResponse {
+  return new HttpResponse(202, { ...context.replyHeaders, 'content-length': '0' })
 }
 
-export function methodNotAllowed(exchange: Exchange, allow: string): HttpResponse {
-  const message = `Method ${exchange.method} is not allowed here; use ${allow}`
-  return rpcError(exchange, 405, { code: INVALID_REQUEST, message }, null, { allow })
+export function methodNotAllowed(context: RequestContext, allow: string): HttpResponse {
+  const message = `Method ${context.method} is not allowed here; use ${allow}`
+  return rpcError(context, 405, { code: INVALID_REQUEST, message }, null, { allow })
 }
 
 /** One message as a server-sent event. @param id and retry time, if the client may resume */

@@ -29,7 +29,6 @@ export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
   accepted,
   carries,
-  type Exchange,
   event,
   eventStream,
   faultResponse,
@@ -37,6 +36,7 @@ export {
   json,
   methodNotAllowed,
   nodePair,
+  type RequestContext,
   type RequestHeaders,
   readBody,
   readWhole,
@@ -57,7 +57,7 @@ export { type Replicas, sessionIdOf, unknownSession } from './replicas.ts'
 export { type Session, textOf } from './session.ts'
 export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'
 export { mismatch, statusOfError } from './stateless.ts'
-export { type LineExchange, StdioConnection } from './stdio-connection.ts'
+export { type LineContext, StdioConnection } from './stdio-connection.ts'
 export { serveMcp, serveMessage, serveSse } from './transports.ts'
 export { UnservedSpans } from './unserved.ts'
 export { isPlain, visible } from './visible.ts'

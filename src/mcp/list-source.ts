@@ -5,7 +5,7 @@ import type { Backend, Endpoint } from './backend.ts'
 import { Call } from './call.ts'
 import { Fault } from './fault.ts'
 import { hand } from './hand.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import type { ListSource } from './listed-tools.ts'
 import { LOG_LEVEL, metaOf, omit, ownRequest, STATELESS_REVISIONS } from './protocol.ts'
 import type { Session, SessionCall } from './session.ts'
@@ -14,20 +14,20 @@ import type { Session, SessionCall } from './session.ts'
 export function sessionSource(session: Session, call: SessionCall): ListSource {
   const { served } = call
   const ask = (params: JsonObject) => session.inquire(call, 'tools/list', params)
-  return sourceOf(call.exchange, served.backend, served, session.id, 'session', ask)
+  return sourceOf(call.context, served.backend, served, session.id, 'session', ask)
 }
 
 /** Source of the tool list for a stateless client. */
 export function aloneSource(call: Call, endpoint: Endpoint): ListSource {
   const { backend, caller } = endpoint
-  const { exchange } = call
+  const { context } = call
   // A stateless request has no session, so all anonymous callers share a list.
-  const viewer = JSON.stringify([caller ?? null, backend.viewerOf?.(exchange) ?? null])
-  return sourceOf(exchange, backend, backend, viewer, 'alone', (params) => inquire(call, endpoint, params))
+  const viewer = JSON.stringify([caller ?? null, backend.viewerOf?.(context) ?? null])
+  return sourceOf(context, backend, backend, viewer, 'alone', (params) => inquire(call, endpoint, params))
 }
 
 function sourceOf(
-  { permissions }: Exchange,
+  { permissions }: RequestContext,
   among: Backend,
   of: object,
   viewer: string,
@@ -42,17 +42,17 @@ function sourceOf(
 
 /** The response to one of the gateway's own requests, as the caller would see it. */
 async function inquire(
-  { exchange, request: { params } }: Call,
+  { context, request: { params } }: Call,
   endpoint: Endpoint,
   own: JsonObject,
 ): Promise<JsonObject | Fault> {
   const given = { ...own, _meta: omit(metaOf(params), 'progressToken', LOG_LEVEL) }
   const request = ownRequest('tools/list', given)
   const text = stringify(request.raw)
-  const server = await endpoint.backend.alone(exchange, request, text, endpoint)
+  const server = await endpoint.backend.alone(context, request, text, endpoint)
   if (server instanceof Fault) return server
   if (server instanceof HttpResponse) return new Fault('internal', 'The list of tools cannot be judged')
   const reply = new OwnReply()
-  hand(new Call(exchange, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.account)), server)
+  hand(new Call(context, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.account)), server)
   return reply.response
 }

@@ -5,7 +5,7 @@ import type { Endpoint, Opened } from './backend.ts'
 import { declares } from './client-capabilities.ts'
 import { listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import type { Request } from './protocol.ts'
 import type { Session, SessionFacts } from './session.ts'
 import { serverSpan } from './spans.ts'
@@ -17,24 +17,24 @@ export const FIRST_REVISION = '2025-11-25'
 
 /** Opens a session before its `initialize`; returns the exceeded limit or a fault instead if that fails. */
 export function beginSession(
-  exchange: Exchange,
+  context: RequestContext,
   endpoint: Endpoint,
   facts: Pick<SessionFacts, 'revision' | 'onStream'>,
 ): Begun | Promise<Begun> {
-  const { sharer } = exchange.stay
+  const { sharer } = context.stay
   const { hub, prefix, caller, account } = endpoint
-  const begun = (session: Session | LimitName) => begin(session, exchange, endpoint)
-  const mark = exchange.replicas?.mark()
+  const begun = (session: Session | LimitName) => begin(session, context, endpoint)
+  const mark = context.replicas?.mark()
   const session = hub.openSession({ prefix, caller, sharer, mark, ...facts }, account)
   return session instanceof Promise ? session.then(begun) : begun(session)
 }
 
 type Begun = Session | LimitName | Fault
 
-function begin(session: Session | LimitName, exchange: Exchange, { hub, backend }: Endpoint): Begun {
+function begin(session: Session | LimitName, context: RequestContext, { hub, backend }: Endpoint): Begun {
   if (typeof session === 'string') return session
-  session.listing = listingOf(exchange)
-  const served = backend.open(session, exchange)
+  session.listing = listingOf(context)
+  const served = backend.open(session, context)
   if (served instanceof Fault) {
     hub.endSession(session)
     return served
@@ -48,12 +48,12 @@ export async function handshake(
   session: Session,
   request: Request,
   text: string,
-  exchange: Exchange,
+  context: RequestContext,
   { account }: Endpoint,
 ): Promise<Opened> {
   const { tracer } = account
-  const span = tracer && serverSpan(tracer, { request, exchange, account, sessionId: session.id })
-  const opened = await session.served.initialize(session, request, text, exchange)
+  const span = tracer && serverSpan(tracer, { request, context, account, sessionId: session.id })
+  const opened = await session.served.initialize(session, request, text, context)
   const { ok, status = 200 } = opened
   if (ok) session.hello = helloOf(request)
   // An error text may contain anything, so only its kind is recorded.
@@ -85,7 +85,7 @@ function elicits({ params: { capabilities } }: Request): boolean {
  * Sessions outlive their backend: at the first request after a reload the new backend takes over the session, while
  * running calls end on the old one.
  */
-export function adopt(session: Session, exchange: Exchange, { backend, hub }: Endpoint) {
+export function adopt(session: Session, context: RequestContext, { backend, hub }: Endpoint) {
   session.changing ??= change().finally(() => {
     session.changing = undefined
   })
@@ -93,7 +93,7 @@ export function adopt(session: Session, exchange: Exchange, { backend, hub }: En
 
   async function change() {
     const { revision } = session
-    const served = await backend.adopt(session, exchange)
+    const served = await backend.adopt(session, context)
     // The revision cannot change within a session.
     const fits = session.revision === revision
     session.revision = revision

@@ -73,7 +73,7 @@ interface Target {
 
 /** Answers a request that the caller may not make, or that reads a kept result; whether it did. */
 export function refuses(call: Call): boolean {
-  const { permissions, results } = call.exchange
+  const { permissions, results } = call.context
   // Kept results are bound to the caller, who was allowed to call the tool.
   if (results?.answers(call)) return true
   if (!permissions) return false
@@ -157,7 +157,7 @@ function unknown({ kind, name }: Target, inSession: boolean): RpcError {
 
 /** A response without items that the caller may not use. */
 export function permitted(call: Call, text: string): string {
-  const { permissions } = call.exchange
+  const { permissions } = call.context
   const { method } = call.request
   if (
     !permissions ||

@@ -6,7 +6,7 @@ import { nextTurn } from '../text/index.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 import { failing } from './hand.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import { type KeptResult, type KeptResults, readInTurn } from './kept-results.ts'
 import { INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
 
@@ -57,16 +57,16 @@ export interface Results {
   shown(call: Call, text: string): string
 }
 
-type ResultsOf = Pick<Exchange, 'caller' | 'replicas' | 'stay'>
+type ResultsOf = Pick<RequestContext, 'caller' | 'replicas' | 'stay'>
 
 /** @param prefix of the route */
-export function resultsOf(kept: KeptResults, prefix: string, exchange: ResultsOf): Results {
-  const owner = () => ({ prefix, caller: exchange.caller, sharer: exchange.stay.sharer })
+export function resultsOf(kept: KeptResults, prefix: string, context: ResultsOf): Results {
+  const owner = () => ({ prefix, caller: context.caller, sharer: context.stay.sharer })
   return {
     keeper: (call) => (text, isJson) => {
       const handle = kept.keep({ text, isJson }, owner())
       if (handle === undefined) return undefined
-      const id = exchange.replicas?.seal(handle) ?? handle
+      const id = context.replicas?.seal(handle) ?? handle
       const how = `For the rest, call \`${READ_RESULT}\` with \`id\`: "${id}".`
       if (isSessionRevision(call.revision) && call.revision < LINKS) return { how }
       return { how, link: linkTo(id, isJson, call) }
@@ -121,7 +121,7 @@ type Place = KeptResult | { replica: string } | undefined
 function locate(
   kept: KeptResults,
   owner: Parameters<KeptResults['find']>[1],
-  { exchange: { replicas }, revision }: Call,
+  { context: { replicas }, revision }: Call,
   id: string,
 ): Place {
   if (!replicas) return kept.find(id, owner)
@@ -146,7 +146,7 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
 async function readWhole(call: Call, uri: string, result: KeptResult): Promise<void> {
   // Each answer is written and counted before the next one.
   await nextTurn()
-  const hold = memory.hold(call.exchange.stay.sharer)
+  const hold = memory.hold(call.context.stay.sharer)
   if (hold.add(result.text.length))
     contentsAnswered(call, [{ uri, mimeType: typeOf(result), text: result.text }])
   else call.fail(NO_ROOM)
@@ -161,7 +161,7 @@ async function elsewhere(call: Call, replica: string): Promise<JsonObject | Faul
   const abort = () => gone.abort()
   call.addEventListener('abort', abort)
   const request = { method, params: omit(params, '_meta') }
-  const result = await call.exchange.replicas?.ask(replica, request, gone.signal)
+  const result = await call.context.replicas?.ask(replica, request, gone.signal)
   call.removeEventListener('abort', abort)
   return result
 }
@@ -184,7 +184,7 @@ function contentsAnswered(call: Call, contents: Json): void {
 
 async function read(call: Call, args: JsonObject, result: KeptResult): Promise<void> {
   const { text } = result
-  const { sharer } = call.exchange.stay
+  const { sharer } = call.context.stay
   const asked = partAsked(args)
   const part =
     'fault' in asked

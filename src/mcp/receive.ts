@@ -3,7 +3,7 @@ import type { HttpResponse } from '../access/http-response.ts'
 import type { Reached } from '../access/quota.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { isIndirect, unwrapped } from './discover.ts'
-import { type Body, type Exchange, rpcError, tooMuch } from './http.ts'
+import { type Body, type RequestContext, rpcError, tooMuch } from './http.ts'
 import { exactly } from './permit.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -41,30 +41,30 @@ const LARGE = 256 * 1024
  * @param onStream whether the client reads answers on a separate stream
  */
 export async function receive(
-  exchange: Exchange,
+  context: RequestContext,
   searches: () => boolean,
   onStream = false,
 ): Promise<Received> {
-  const { meter } = exchange
-  const unread = exchange.isLine ? undefined : refusedType(exchange)
-  const found = unread ? { refused: unread } : readMessages(exchange, await exchange.body())
+  const { meter } = context
+  const unread = context.isLine ? undefined : refusedType(context)
+  const found = unread ? { refused: unread } : readMessages(context, await context.body())
   const given = found instanceof Promise ? await found : found
   const isLooked = 'messages' in given && given.messages.some(isIndirect) && searches()
   const read = isLooked ? { ...given, messages: given.messages.map(unwrapped) } : given
-  if ('messages' in read) exchange.unserved?.read(read.messages)
-  const counted = meter ? metered(exchange, read, meter, onStream) : read
+  if ('messages' in read) context.unserved?.read(read.messages)
+  const counted = meter ? metered(context, read, meter, onStream) : read
   const received = counted instanceof Promise ? await counted : counted
-  return 'refused' in received ? received : begin(exchange, received)
+  return 'refused' in received ? received : begin(context, received)
 }
 
-function readMessages(exchange: Exchange, body: Body): Received | Promise<Received> {
+function readMessages(context: RequestContext, body: Body): Received | Promise<Received> {
   const refuse = (status: number, code: number, message: string) => ({
-    refused: rpcError(exchange, status, { code, message }),
+    refused: rpcError(context, status, { code, message }),
   })
   if ('failure' in body) {
     if (body.failure === 'too-large')
-      return refuse(413, INVALID_REQUEST, `The request is larger than ${exchange.maxBody} bytes`)
-    if (body.failure === 'no-room') return { refused: tooMuch(exchange, 'maxBuffered') }
+      return refuse(413, INVALID_REQUEST, `The request is larger than ${context.maxBody} bytes`)
+    if (body.failure === 'no-room') return { refused: tooMuch(context, 'maxBuffered') }
     if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
     return refuse(400, PARSE_ERROR, 'The body ended early')
   }
@@ -114,9 +114,9 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
 }
 
 /** The answer to a body whose headers do not declare JSON in UTF-8. */
-function refusedType(exchange: Exchange): HttpResponse | undefined {
-  const { 'content-type': type, 'content-encoding': encoding } = exchange.headers
-  const refuse = (message: string) => rpcError(exchange, 415, { code: INVALID_REQUEST, message })
+function refusedType(context: RequestContext): HttpResponse | undefined {
+  const { 'content-type': type, 'content-encoding': encoding } = context.headers
+  const refuse = (message: string) => rpcError(context, 415, { code: INVALID_REQUEST, message })
   if (!isJsonType(type))
     return refuse(`Content-Type must be application/json in UTF-8, not ${type?.slice(0, 100) ?? 'missing'}`)
   if (encoding !== undefined && encoding !== 'identity')
@@ -125,12 +125,12 @@ function refusedType(exchange: Exchange): HttpResponse | undefined {
 }
 
 /** Counts the requests as running, unless a limit is reached. */
-function begin(exchange: Exchange, received: Messages): Received | Promise<Received> {
+function begin(context: RequestContext, received: Messages): Received | Promise<Received> {
   const requests = received.messages.filter(({ kind }) => kind === 'request')
   if (!requests.length) return received
   const id = received.batch || requests[0]?.kind !== 'request' ? null : requests[0].id
-  const begun = (limit: Reached) => (limit ? { refused: tooMuch(exchange, limit, id) } : received)
-  const limit = exchange.stay.begin(requests.length)
+  const begun = (limit: Reached) => (limit ? { refused: tooMuch(context, limit, id) } : received)
+  const limit = context.stay.begin(requests.length)
   return limit instanceof Promise ? limit.then(begun) : begun(limit)
 }
 

@@ -2,7 +2,7 @@ import type { HttpResponse } from '../access/http-response.ts'
 import { type Excess, type Excesses, type Meter, rateMessage } from '../access/rate.ts'
 import { stringify } from '../json/index.ts'
 import { unwrapped } from './discover.ts'
-import { type Exchange, json, rpcError } from './http.ts'
+import { json, type RequestContext, rpcError } from './http.ts'
 import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
 
 /** Messages of a body, or the answer that refuses it. */
@@ -13,47 +13,46 @@ type Read = { messages: Message[]; batch: boolean; text: string } | { refused: H
  * status 429; in batches, and for clients that read answers on a stream, with an error in its place.
  */
 export function metered(
-  exchange: Exchange,
+  context: RequestContext,
   read: Read,
   meter: Meter,
   onStream: boolean,
 ): Read | Promise<Read> {
   const requests = 'refused' in read ? [] : read.messages.filter((message) => message.kind === 'request')
   const judged = (excesses: Excesses) =>
-    excesses.some(Boolean) ? beyondRate(exchange, read, requests, excesses, onStream) : read
+    excesses.some(Boolean) ? beyondRate(context, read, requests, excesses, onStream) : read
   const found = meter(requests.length ? requests.map(toolOf) : [undefined])
   return found instanceof Promise ? found.then(judged) : judged(found)
 }
 
 /** @param excesses for each request, or one for a body without requests */
 function beyondRate(
-  exchange: Exchange,
+  context: RequestContext,
   read: Read,
   requests: readonly Request[],
   excesses: Excesses,
   onStream: boolean,
 ): Read {
-  if ('refused' in read || !requests.length)
-    return { refused: tooMany(exchange, errorOf(excesses[0]!), null) }
+  if ('refused' in read || !requests.length) return { refused: tooMany(context, errorOf(excesses[0]!), null) }
   const over = new Map<Message, Excess>()
   for (const [i, excess] of excesses.entries()) if (excess) over.set(requests[i]!, excess)
   const messages = read.messages.map((message): Message => {
     const excess = over.get(message)
     if (!excess || message.kind !== 'request') return message
-    exchange.unserved?.refuses(message, RATE_LIMITED)
+    context.unserved?.refuses(message, RATE_LIMITED)
     return { kind: 'refused', id: message.id, error: errorOf(excess) }
   })
   const passing = { ...read, messages }
   if (onStream) return passing
   const [only] = messages
-  if (!read.batch && only?.kind === 'refused') return { refused: tooMany(exchange, only.error, only.id) }
-  const refused = over.size === requests.length && refusedBatch(exchange, passing)
+  if (!read.batch && only?.kind === 'refused') return { refused: tooMany(context, only.error, only.id) }
+  const refused = over.size === requests.length && refusedBatch(context, passing)
   return refused ? { refused } : passing
 }
 
 /** Refuses a whole batch if any of its requests is refused; undefined if none is. */
 export function refusedBatch(
-  exchange: Exchange,
+  context: RequestContext,
   { messages }: { messages: readonly Message[] },
 ): HttpResponse | undefined {
   const refused = messages.find((message) => message.kind === 'refused')
@@ -63,11 +62,11 @@ export function refusedBatch(
     const { error } = message.kind === 'refused' ? message : refused
     return { jsonrpc: '2.0', id: message.id, error }
   })
-  return json(exchange, stringify(answers), 429, retryAfter(refused.error))
+  return json(context, stringify(answers), 429, retryAfter(refused.error))
 }
 
-function tooMany(exchange: Exchange, error: RpcError, id: Request['id'] | null): HttpResponse {
-  return rpcError(exchange, 429, error, id, retryAfter(error))
+function tooMany(context: RequestContext, error: RpcError, id: Request['id'] | null): HttpResponse {
+  return rpcError(context, 429, error, id, retryAfter(error))
 }
 
 function retryAfter({ data }: RpcError): Record<string, string> {

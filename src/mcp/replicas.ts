@@ -4,7 +4,7 @@ import { type JsonObject, stringify } from '../json/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
 import { listingOf } from './discover.ts'
 import type { Fault } from './fault.ts'
-import { type Exchange, rpcError } from './http.ts'
+import { type RequestContext, rpcError } from './http.ts'
 import {
   INVALID_REQUEST,
   isSessionRevision,
@@ -75,7 +75,7 @@ const LIFE = 7 * 24 * 3600
  * @param carried undefined: only this process can serve the session
  */
 export function idOf(
-  { replicas }: Exchange,
+  { replicas }: RequestContext,
   { id, revision, elicits }: Session,
   carried: ReturnType<BackendSession['ticket']>,
 ): string {
@@ -93,9 +93,9 @@ export type Located =
   | undefined
 
 /** Finds the session or replica of a client's session id. */
-export function locate(exchange: Exchange, endpoint: Endpoint, named: string): Located {
+export function locate(context: RequestContext, endpoint: Endpoint, named: string): Located {
   const { hub, prefix, caller } = endpoint
-  const { replicas } = exchange
+  const { replicas } = context
   if (!replicas) {
     const session = hub.session(named, prefix, caller)
     return session && { session }
@@ -106,19 +106,23 @@ export function locate(exchange: Exchange, endpoint: Endpoint, named: string): L
   // Sessions opened here need no ticket.
   if (local && local.owner === undefined) return { session: local }
   // A replica that does not serve the session only records its end.
-  const isEnd = exchange.method === 'DELETE'
+  const isEnd = context.method === 'DELETE'
   if (!local && replicas.isPassed && (isEnd || ticket.kind !== 'held') && !replicas.isOwn(ticket.owner)) {
     if (isEnd) hub.forbid(ticket.id)
     return undefined
   }
   const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE
-  const session = fresh ? resume(exchange, endpoint, ticket, local) : undefined
+  const session = fresh ? resume(context, endpoint, ticket, local) : undefined
   if (session) return { session, met: replicas.isPassed ? undefined : replicas.meet(ticket) }
   return { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
 }
 
 /** The session that a client names, if known here. */
-export function localSession({ replicas }: Exchange, endpoint: Endpoint, named: string): Session | undefined {
+export function localSession(
+  { replicas }: RequestContext,
+  endpoint: Endpoint,
+  named: string,
+): Session | undefined {
   const { hub, prefix, caller } = endpoint
   const id = replicas ? replicas.read(named)?.id : named
   return id === undefined ? undefined : hub.session(id, prefix, caller)
@@ -128,7 +132,7 @@ export function localSession({ replicas }: Exchange, endpoint: Endpoint, named: 
  * The gateway's internal id of the session that a client names; undefined: not opened for this caller by any replica.
  */
 export function sessionIdOf(
-  { replicas }: Pick<Exchange, 'replicas'>,
+  { replicas }: Pick<RequestContext, 'replicas'>,
   { hub, prefix, caller }: Pick<Endpoint, 'hub' | 'prefix' | 'caller'>,
   named: string,
 ): string | undefined {
@@ -137,7 +141,7 @@ export function sessionIdOf(
 
 /** Resumes a session opened by another replica, if the backend can. */
 function resume(
-  exchange: Exchange,
+  context: RequestContext,
   { hub, prefix, caller, backend, account }: Endpoint,
   ticket: Ticket,
   local: Session | undefined,
@@ -145,12 +149,12 @@ function resume(
   if (local?.served.backend === backend) return local
   const { kind, id, revision, owner } = ticket
   if (kind === 'held' || !isSessionRevision(revision)) return undefined
-  const { sharer } = exchange.stay
-  const mark = exchange.replicas?.mark()
+  const { sharer } = context.stay
+  const mark = context.replicas?.mark()
   const facts = { id, prefix, caller, sharer, revision, owner, onStream: false, mark }
   const session = local ?? hub.takeUp(facts, account)
-  if (session && !local) session.listing = listingOf(exchange)
-  const served = session && backend.resume(session, exchange, ticket)
+  if (session && !local) session.listing = listingOf(context)
+  const served = session && backend.resume(session, context, ticket)
   if (session && !served && !local) hub.endSession(session)
   if (!session || !served) return undefined
   session.elicits = ticket.elicits === true
@@ -160,32 +164,32 @@ function resume(
 
 /** Forwards a client's cancellations and responses to the replica that they belong to, unless they belong here. */
 export function passOn(
-  exchange: Exchange,
+  context: RequestContext,
   session: Session,
   { messages, batch, text }: Messages,
 ): Promise<unknown> | undefined {
-  if (!batch) return passOne(exchange, session, messages[0] as Message, text)
+  if (!batch) return passOne(context, session, messages[0] as Message, text)
   // Requests in the batch are served here.
   const passed = messages.flatMap((one) =>
-    'raw' in one ? (passOne(exchange, session, one, stringify(one.raw)) ?? []) : [],
+    'raw' in one ? (passOne(context, session, one, stringify(one.raw)) ?? []) : [],
   )
   return passed.length ? Promise.all(passed) : undefined
 }
 
 function passOne(
-  exchange: Exchange,
+  context: RequestContext,
   session: Session,
   message: Message,
   body: string,
 ): Promise<void> | undefined {
   if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-    return passCancellation(exchange, session, message, body)
-  return message.kind === 'response' ? passAnswer(exchange, session, message, body) : undefined
+    return passCancellation(context, session, message, body)
+  return message.kind === 'response' ? passAnswer(context, session, message, body) : undefined
 }
 
 /** Forwards an answer to the replica named by the question's id. */
 function passAnswer(
-  { replicas }: Exchange,
+  { replicas }: RequestContext,
   session: Session,
   { id }: RpcResponse,
   body: string,
@@ -199,12 +203,12 @@ function passAnswer(
 
 /** Forwards a cancellation to the other replicas, unless the call is running here. */
 async function passCancellation(
-  exchange: Exchange,
+  context: RequestContext,
   { owner, calls, served }: Session,
   cancelled: Notification,
   body: string,
 ): Promise<void> {
-  const { replicas } = exchange
+  const { replicas } = context
   // A pass-through server knows the call whichever replica sent it; without a ticket no other replica can have it.
   if (!replicas || replicas.isPassed || served.passThrough || !served.ticket()) return
   if (calls.has(requestIdOf(cancelled))) return
@@ -212,8 +216,8 @@ async function passCancellation(
 }
 
 /** Ends a session on the other replicas; whether the one that opened it did so. */
-export async function endElsewhere(exchange: Exchange, { owner }: Session): Promise<boolean> {
-  const { replicas } = exchange
+export async function endElsewhere(context: RequestContext, { owner }: Session): Promise<boolean> {
+  const { replicas } = context
   if (!replicas) return false
   // Only the replica that opened it notifies the server.
   if (replicas.isPassed) return owner !== undefined
@@ -225,7 +229,7 @@ export async function endElsewhere(exchange: Exchange, { owner }: Session): Prom
 }
 
 /** The answer for an unknown session, after which the client initializes again. */
-export function unknownSession(exchange: Exchange, id: RequestId | null = null): HttpResponse {
+export function unknownSession(context: RequestContext, id: RequestId | null = null): HttpResponse {
   const message = 'The session is unknown or has ended: send initialize again without a session id'
-  return rpcError(exchange, 404, { code: INVALID_REQUEST, message }, id)
+  return rpcError(context, 404, { code: INVALID_REQUEST, message }, id)
 }

@@ -10,7 +10,7 @@ import { Accounted, type Accounting, Call, endSpan, InFlight } from './call.ts'
 import { discover, isDiscovered, type Listing } from './discover.ts'
 import { Fault } from './fault.ts'
 import { failing, hand } from './hand.ts'
-import { type AnswerForm, accepted, type Exchange } from './http.ts'
+import { type AnswerForm, accepted, type RequestContext } from './http.ts'
 import { sessionSource } from './list-source.ts'
 import { forgetTools } from './listed-tools.ts'
 import { ANSWER_TIME } from './pending-input.ts'
@@ -158,10 +158,10 @@ export class Session implements Resumable {
   }
 
   /** Called when the client has received its session id. */
-  opened(exchange: Exchange): void {
+  opened(context: RequestContext): void {
     if (this.isEnded) return
     this.since = performance.now()
-    this.onClosed = this.account.witness?.session(this.id, this.account, exchange)
+    this.onClosed = this.account.witness?.session(this.id, this.account, context)
   }
 
   /** Replaces the backend; running calls end on the previous one. */
@@ -173,54 +173,53 @@ export class Session implements Resumable {
 
   /** Handles the messages of one POST. */
   post(
-    exchange: Exchange,
+    context: RequestContext,
     messages: Messages,
     form: AnswerForm,
     account: Accounting,
   ): HttpResponse | Promise<HttpResponse> {
-    const to = this.recipient(messages, exchange)
+    const to = this.recipient(messages, context)
     const [only] = messages.messages
     if (to.passThrough) {
-      const refused = messages.batch && refusedBatch(exchange, messages)
+      const refused = messages.batch && refusedBatch(context, messages)
       if (refused) return refused
-      const accounted = (request: Request) =>
-        new Accounted(request, exchange, this.revision, account, this.id)
+      const accounted = (request: Request) => new Accounted(request, context, this.revision, account, this.id)
       if (!messages.batch)
-        return to.passThrough.post(exchange, messages, only?.kind === 'request' ? accounted(only) : undefined)
+        return to.passThrough.post(context, messages, only?.kind === 'request' ? accounted(only) : undefined)
       const requests = messages.messages.filter((message) => message.kind === 'request')
-      return to.passThrough.post(exchange, messages, together(requests.map(accounted)))
+      return to.passThrough.post(context, messages, together(requests.map(accounted)))
     }
     if (!messages.batch && only && (only.kind === 'notification' || only.kind === 'response')) {
       this.notify(only, messages.text)
-      return accepted(exchange)
+      return accepted(context)
     }
-    const reply = new PostReply(exchange, form, this)
-    return this.take(exchange, messages, reply, account, to) ? reply.response : accepted(exchange)
+    const reply = new PostReply(context, form, this)
+    return this.take(context, messages, reply, account, to) ? reply.response : accepted(context)
   }
 
   /** Handles messages of a transport that answers on the stream. */
-  receive(exchange: Exchange, messages: Messages, account: Accounting): void {
+  receive(context: RequestContext, messages: Messages, account: Accounting): void {
     const [stream] = this.streams
     if (stream)
-      this.take(exchange, messages, new StreamReply(stream), account, this.recipient(messages, exchange))
+      this.take(context, messages, new StreamReply(stream), account, this.recipient(messages, context))
   }
 
   /** Passes messages to the backend; false if no answer is due. */
   private take(
-    exchange: Exchange,
+    context: RequestContext,
     { messages, batch, text }: Messages,
     given: Reply,
     account: Accounting,
     to: BackendSession,
   ): boolean {
     const owed = messages.filter(({ kind }) => kind !== 'notification' && kind !== 'response').length
-    const reply = batch && owed > 0 ? new BatchReply(given, owed, exchange.stay) : given
+    const reply = batch && owed > 0 ? new BatchReply(given, owed, context.stay) : given
     const steps: (() => void)[] = []
     for (const message of messages) {
       // The backend must receive exactly what was checked.
-      const own = batch || isJudged(exchange) || this.listing ? textOf(message) : text
+      const own = batch || isJudged(context) || this.listing ? textOf(message) : text
       if (message.kind === 'request') {
-        const call = new SessionCall(exchange, message, own, reply, account, this, to)
+        const call = new SessionCall(context, message, own, reply, account, this, to)
         if (this.enter(call)) steps.push(() => this.begin(call))
       } else if (message.kind === 'invalid')
         reply.answer(errorText(message.id, { code: message.code, message: message.reason }))
@@ -282,7 +281,7 @@ export class Session implements Resumable {
     if (this.asked.size >= MAX_QUESTIONS) return Promise.resolve('busy')
     const { asked } = this
     const name = `plantgw-${randomUUID()}`
-    const id = call.exchange.replicas?.seal(name) ?? name
+    const id = call.context.replicas?.seal(name) ?? name
     return new Promise((resolve) => {
       const settle = (answer: JsonObject | 'timeout' | undefined) => {
         clearTimeout(timer)
@@ -323,14 +322,14 @@ export class Session implements Resumable {
     const { id, raw } = request
     const reply = new OwnReply()
     const account = silent(this.account)
-    const own = new SessionCall(call.exchange, request, stringify(raw), reply, account, this, call.served)
+    const own = new SessionCall(call.context, request, stringify(raw), reply, account, this, call.served)
     this.calls.set(id, own)
     this.handOn(own)
     return reply.response
   }
 
   /** The backend for a POST: cancellations and responses may belong to the one before a reload. */
-  private recipient({ messages }: Messages, exchange: Exchange): BackendSession {
+  private recipient({ messages }: Messages, context: RequestContext): BackendSession {
     const { former, served } = this
     if (!former) return served
     if (!former.busy() && !this.hasCalls(former)) {
@@ -338,7 +337,7 @@ export class Session implements Resumable {
       return served
     }
     // Pass-through checks no single requests, so a batch with one goes to the current backend.
-    if (isJudged(exchange) && messages.some(({ kind }) => kind === 'request')) return served
+    if (isJudged(context) && messages.some(({ kind }) => kind === 'request')) return served
     const isFormers = (message: Message) => message.kind !== 'request' && this.addressee(message) === former
     return messages.some(isFormers) ? former : served
   }
@@ -561,7 +560,7 @@ interface Asked {
 }
 
 /** Whether single requests are checked, so that exactly the checked messages must be sent. */
-function isJudged({ permissions, approval }: Exchange): boolean {
+function isJudged({ permissions, approval }: RequestContext): boolean {
   return permissions !== undefined || approval !== undefined
 }
 
@@ -593,7 +592,7 @@ export class SessionCall extends Call {
   private onEnded: (() => void) | undefined
 
   constructor(
-    exchange: Exchange,
+    context: RequestContext,
     request: Request,
     text: string,
     reply: Reply,
@@ -601,9 +600,9 @@ export class SessionCall extends Call {
     private readonly session: Session,
     readonly served: BackendSession,
   ) {
-    super(exchange, request, text, session.revision, reply, account, session.id)
+    super(context, request, text, session.revision, reply, account, session.id)
     this.token = progressTokenOf(metaOf(request.params)) ?? NONE
-    this.release = exchange.stay.extend()
+    this.release = context.stay.extend()
   }
 
   /** Starts the timeout. */

@@ -9,7 +9,7 @@ import {
   type Tracer,
 } from '../telemetry/trace.ts'
 import type { Accounting } from './call.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import { metaOf, omit, type Request, type RequestId, type Revision } from './protocol.ts'
 
 /** Span attributes of requests, by the semantic conventions of MCP (semantic-conventions-genai, docs/gen-ai/mcp.md). */
@@ -70,7 +70,7 @@ export function templateOf(
 
 export interface ServedRequest {
   request: Request
-  exchange: Exchange
+  context: RequestContext
   /** Absent: not negotiated yet. */
   revision?: Revision
   account: Accounting
@@ -80,15 +80,15 @@ export interface ServedRequest {
 /** Begins the span of a client's request: the context in `_meta` is its parent, that of HTTP is linked. */
 export function serverSpan(
   tracer: Tracer,
-  { request, exchange, revision, account, sessionId }: ServedRequest,
+  { request, context, revision, account, sessionId }: ServedRequest,
 ): Span {
-  exchange.unserved?.serves(request)
-  const { template, own } = spanFacts(request, servedAs(account, revision, exchange.isLine))
+  context.unserved?.serves(request)
+  const { template, own } = spanFacts(request, servedAs(account, revision, context.isLine))
   if (sessionId !== undefined) own['mcp.session.id'] = sessionName(sessionId)
-  const { address } = exchange
+  const { address } = context
   if (address !== undefined) own['client.address'] = address
   const inMeta = readContext(metaOf(request.params))
-  const inHttp = readContext(exchange.headers)
+  const inHttp = readContext(context.headers)
   const isOther = inMeta && inHttp?.traceparent !== inMeta.traceparent
   return tracer.server({ template, own }, inMeta ?? inHttp, isOther ? inHttp : undefined)
 }

@@ -14,7 +14,7 @@ import {
 import type { Endpoint } from './backend.ts'
 import { Accounted, type Call } from './call.ts'
 import { declares, missingCapability } from './client-capabilities.ts'
-import { type Exchange, json } from './http.ts'
+import { json, type RequestContext } from './http.ts'
 import { aloneSource } from './list-source.ts'
 import { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 import {
@@ -93,7 +93,7 @@ export interface Resumed {
 
 /** Resumes a call whose client was asked; with replicas, on the one that asked. */
 export async function resumeApproval(
-  exchange: Exchange,
+  context: RequestContext,
   request: Request,
   text: string,
   endpoint: Endpoint,
@@ -102,11 +102,11 @@ export async function resumeApproval(
   if (typeof requestState !== 'string' || !requestState.startsWith(PREFIX)) return { request }
   const unknown = () => {
     const end = { outcome: 'refused', failure: UNKNOWN_STATE.message, denied: 'approval' } as const
-    new Accounted(request, exchange, STATELESS_REVISIONS[0], endpoint.account).record(end)
-    return json(exchange, errorText(request.id, UNKNOWN_STATE))
+    new Accounted(request, context, STATELESS_REVISIONS[0], endpoint.account).record(end)
+    return json(context, errorText(request.id, UNKNOWN_STATE))
   }
   let handle = requestState.slice(PREFIX.length)
-  const { replicas } = exchange
+  const { replicas } = context
   if (replicas) {
     const waiting = replicas.unseal(handle)
     if (!waiting) return unknown()
@@ -187,11 +187,11 @@ export function keepsApproval(call: Call, endpoint: Endpoint, text: string): str
 
 /** Stores a call; returns its `requestState`. */
 function park(
-  { exchange, request }: Call,
+  { context, request }: Call,
   endpoint: Endpoint,
   parked: Omit<Parked, 'sharer'>,
 ): string | undefined {
-  const { stay, replicas } = exchange
+  const { stay, replicas } = context
   const { sharer } = stay
   const handle = endpoint.hub.approvals.add({ sharer, ...parked }, boundTo(request, endpoint))
   return handle === undefined ? undefined : PREFIX + (replicas?.seal(handle) ?? handle)

@@ -6,7 +6,7 @@ import { Call, type CallEnd } from './call.ts'
 import { discover, isDiscovered, listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import { failing, hand } from './hand.ts'
-import { type Exchange, faultResponse, notAcceptable, rpcError, takesEvents } from './http.ts'
+import { faultResponse, notAcceptable, type RequestContext, rpcError, takesEvents } from './http.ts'
 import type { Hub, Kept, Listener } from './hub.ts'
 import { aloneSource } from './list-source.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
@@ -55,39 +55,39 @@ export function claimsRevision(params: unknown): boolean {
  * @returns what the reply did not send itself
  */
 export async function answerAlone<Answer>(
-  exchange: Exchange,
+  context: RequestContext,
   given: Request,
   text: string,
   endpoint: Endpoint,
   makeReply: () => LoneReply<Answer>,
 ): Promise<HttpResponse | Answer> {
   const { generation } = endpoint.hub
-  const resumed = exchange.approval && (await resumeApproval(exchange, given, text, endpoint))
+  const resumed = context.approval && (await resumeApproval(context, given, text, endpoint))
   if (resumed instanceof HttpResponse) return resumed
   const { request, answer } = resumed ?? { request: given }
   const { id, method, params } = request
   // Kept results need no server.
-  if (exchange.results?.isAsked(request) && !checkStateless(exchange, request)) {
+  if (context.results?.isAsked(request) && !checkStateless(context, request)) {
     const reply = makeReply()
-    exchange.results.answers(new StatelessCall(exchange, request, text, endpoint, reply, generation))
+    context.results.answers(new StatelessCall(context, request, text, endpoint, reply, generation))
     return await reply.response
   }
-  const found = endpoint.backend.alone(exchange, request, text, endpoint)
+  const found = endpoint.backend.alone(context, request, text, endpoint)
   const server = found instanceof Promise ? await found : found
-  if (server instanceof Fault) return faultResponse(exchange, server, id)
+  if (server instanceof Fault) return faultResponse(context, server, id)
   if (server instanceof HttpResponse) return server
-  const refused = checkStateless(exchange, request)
+  const refused = checkStateless(context, request)
   if (refused?.code === UNSUPPORTED_PROTOCOL_VERSION) {
     const requested = String((params._meta as Record<string, unknown>)[PROTOCOL_VERSION])
     const supported = await server.versions()
     if (!supported.includes(requested))
-      return rpcError(exchange, 400, { ...refused, data: { supported: [...supported], requested } }, id)
-  } else if (refused) return rpcError(exchange, 400, refused, id)
-  if (method === 'subscriptions/listen' && !takesEvents(exchange.headers.accept))
-    return notAcceptable(exchange, 'text/event-stream')
+      return rpcError(context, 400, { ...refused, data: { supported: [...supported], requested } }, id)
+  } else if (refused) return rpcError(context, 400, refused, id)
+  if (method === 'subscriptions/listen' && !takesEvents(context.headers.accept))
+    return notAcceptable(context, 'text/event-stream')
   const reply = makeReply()
-  const call = new StatelessCall(exchange, request, text, endpoint, reply, generation)
-  const listing = listingOf(exchange)
+  const call = new StatelessCall(context, request, text, endpoint, reply, generation)
+  const listing = listingOf(context)
   if (listing && isDiscovered(call, listing)) {
     const judge = (goesOn: boolean) => (goesOn ? judgeAlone(call, server, endpoint, answer) : undefined)
     discover(call, listing, aloneSource(call, endpoint)).then(judge).catch(failing(call))
@@ -106,10 +106,10 @@ function judgeAlone(
   answer: Resumed['answer'],
 ): Promise<void> | undefined {
   if (refuses(call)) return undefined
-  const { exchange, request } = call
+  const { context, request } = call
   const { method, params, via } = request
   const goOn = (declared: readonly ParamHeader[]) => {
-    const fault = checkParamHeaders(exchange.headers, declared, params.arguments)
+    const fault = checkParamHeaders(context.headers, declared, params.arguments)
     if (fault !== undefined) call.error(mismatch(fault))
     else if (!mayNeedApproval(call)) hand(call, server)
     else
@@ -119,7 +119,7 @@ function judgeAlone(
   }
   // `call_tool` itself has no header parameters.
   const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
-  const declared = isDirect && !exchange.isLine ? server.paramHeaders(params.name as string, call) : []
+  const declared = isDirect && !context.isLine ? server.paramHeaders(params.name as string, call) : []
   if (declared instanceof Promise) return declared.then(goOn)
   goOn(declared)
   return undefined
@@ -134,7 +134,7 @@ class StatelessCall extends Call implements Kept, Listener {
   kinds: ReadonlySet<ListKind> | undefined
 
   constructor(
-    exchange: Exchange,
+    context: RequestContext,
     request: Request,
     text: string,
     endpoint: Endpoint,
@@ -142,12 +142,12 @@ class StatelessCall extends Call implements Kept, Listener {
     readonly generation: number,
   ) {
     const { hub, prefix, account } = endpoint
-    super(exchange, request, text, STATELESS_REVISIONS[0], reply, account)
+    super(context, request, text, STATELESS_REVISIONS[0], reply, account)
     this.hub = hub
     this.endpoint = endpoint
     this.prefix = prefix
     // A subscription is unlimited in time, so it does not count as a running call.
-    if (request.method === 'subscriptions/listen') exchange.stay.uncount()
+    if (request.method === 'subscriptions/listen') context.stay.uncount()
     reply.watch(() => this.cancel())
     hub.keep(this)
   }
@@ -192,7 +192,7 @@ class StatelessCall extends Call implements Kept, Listener {
  * Checks a stateless request in the specification's order: version, `_meta`, mirrored headers. Returns the first error.
  */
 export function checkStateless(
-  { headers, isLine }: Exchange,
+  { headers, isLine }: RequestContext,
   { method, params, via }: Request,
 ): RpcError | undefined {
   const meta = isObject(params._meta) ? params._meta : {}

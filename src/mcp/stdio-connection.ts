@@ -6,7 +6,7 @@ import type { Endpoint } from './backend.ts'
 import { InFlight } from './call.ts'
 import { listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
-import { type Exchange, faultResponse, rpcError, tooMuch } from './http.ts'
+import { faultResponse, type RequestContext, rpcError, tooMuch } from './http.ts'
 import { idInEnds, lineSplitter, oneLine } from './message-lines.ts'
 import { adopt, beginSession, FIRST_REVISION, handshake } from './opening.ts'
 import {
@@ -30,7 +30,7 @@ import { answerAlone, claimsRevision } from './stateless.ts'
 import { LineReply } from './stream.ts'
 
 /** One line of standard input as a request; call `end` when it is answered. */
-export interface LineExchange extends Exchange {
+export interface LineContext extends RequestContext {
   /** Reason for refusing its requests. */
   readonly refused: string | undefined
   /** Called when the client cancels it. */
@@ -41,7 +41,7 @@ export interface LineExchange extends Exchange {
 export interface StdioParts {
   /** The endpoint currently served; undefined: the prefix was removed. */
   endpoint(): Endpoint | undefined
-  arrive(line: Buffer): LineExchange | Promise<LineExchange>
+  arrive(line: Buffer): LineContext | Promise<LineContext>
   /** Sends one message as a line. */
   send(line: string): void
 }
@@ -63,7 +63,7 @@ export class StdioConnection {
   #handshake: Handshake | undefined
   /** Whether the last `initialize` failed. */
   #refused = false
-  readonly #alone = new InFlight<RequestId, LineExchange>()
+  readonly #alone = new InFlight<RequestId, LineContext>()
   readonly #pending = new Set<Promise<void>>()
   #ended = false
 
@@ -107,17 +107,17 @@ export class StdioConnection {
   }
 
   async #take(line: Buffer): Promise<void> {
-    const exchange = await this.parts.arrive(line)
-    const searches = () => (this.#session ? this.#session.listing : listingOf(exchange)) !== undefined
-    const received = await receive(exchange, searches, true)
+    const context = await this.parts.arrive(line)
+    const searches = () => (this.#session ? this.#session.listing : listingOf(context)) !== undefined
+    const received = await receive(context, searches, true)
     if ('refused' in received) await this.#say(received.refused)
-    else if (exchange.refused !== undefined) this.#refuse(received, INVALID_REQUEST, exchange.refused)
-    else if (await this.#dispatch(exchange, received)) return
-    exchange.end()
+    else if (context.refused !== undefined) this.#refuse(received, INVALID_REQUEST, context.refused)
+    else if (await this.#dispatch(context, received)) return
+    context.end()
   }
 
-  /** Dispatches messages; true: the exchange ends later. */
-  async #dispatch(exchange: LineExchange, received: Messages): Promise<boolean> {
+  /** Dispatches messages; true: the context ends later. */
+  async #dispatch(context: LineContext, received: Messages): Promise<boolean> {
     const endpoint = this.parts.endpoint()
     if (!endpoint) {
       this.#refuse(received, INTERNAL_ERROR, 'The prefix is not served any more')
@@ -125,33 +125,33 @@ export class StdioConnection {
     }
     const { messages, batch, text } = received
     const [only] = messages as [Message]
-    if (batch) await this.#inSession(exchange, received, endpoint)
+    if (batch) await this.#inSession(context, received, endpoint)
     else if (only.kind === 'invalid') this.#send(errorOf(only.id, only.code, only.reason))
     else if (only.kind === 'refused') this.#send(errorText(only.id, only.error))
     else if (only.kind === 'request' && claimsRevision(only.params))
-      return this.#standsAlone(exchange, only, text, endpoint)
+      return this.#standsAlone(context, only, text, endpoint)
     else if (only.kind === 'request' && only.method === 'initialize')
-      await this.#initialize(exchange, only, text, endpoint)
-    else if (!this.#cancels(only)) await this.#inSession(exchange, received, endpoint)
+      await this.#initialize(context, only, text, endpoint)
+    else if (!this.#cancels(only)) await this.#inSession(context, received, endpoint)
     return false
   }
 
-  #standsAlone(exchange: LineExchange, request: Request, text: string, endpoint: Endpoint): boolean {
+  #standsAlone(context: LineContext, request: Request, text: string, endpoint: Endpoint): boolean {
     const { id } = request
     if (this.#alone.has(id)) {
       this.#send(errorOf(id, INVALID_REQUEST, 'A request with this id is under way'))
       return false
     }
-    this.#alone.set(id, exchange)
+    this.#alone.set(id, context)
     const failed = () => this.#send(errorOf(id, INTERNAL_ERROR, 'Internal error'))
     const stream = { send: (message: string) => this.#send(message) }
-    const answered = answerAlone(exchange, request, text, endpoint, () => new LineReply(exchange, stream))
+    const answered = answerAlone(context, request, text, endpoint, () => new LineReply(context, stream))
       .then((response) => response && this.#say(response))
       .catch(unexpected(request.method, failed))
       .finally(() => {
         this.#alone.delete(id)
         this.#pending.delete(answered)
-        exchange.end()
+        context.end()
       })
     this.#pending.add(answered)
     return true
@@ -169,26 +169,31 @@ export class StdioConnection {
   }
 
   /** Opens the session for `initialize`, and ends a previous one. */
-  async #initialize(exchange: Exchange, request: Request, text: string, endpoint: Endpoint): Promise<void> {
+  async #initialize(
+    context: RequestContext,
+    request: Request,
+    text: string,
+    endpoint: Endpoint,
+  ): Promise<void> {
     const before = this.#session
     this.#session = undefined
     this.#handshake = undefined
     this.#refused = true
     if (before) endpoint.hub.endSession(before, true)
-    const session = this.#begin(exchange, endpoint)
-    if (typeof session === 'string') return this.#say(tooMuch(exchange, session, request.id))
-    if (session instanceof Fault) return this.#say(faultResponse(exchange, session, request.id))
-    const opened = await handshake(session, request, text, exchange, endpoint)
+    const session = this.#begin(context, endpoint)
+    if (typeof session === 'string') return this.#say(tooMuch(context, session, request.id))
+    if (session instanceof Fault) return this.#say(faultResponse(context, session, request.id))
+    const opened = await handshake(session, request, text, context, endpoint)
     if (opened.ok) {
-      session.opened(exchange)
+      session.opened(context)
       this.#handshake = { request, text, revision: session.revision }
       this.#refused = false
     } else this.#drop(session, endpoint)
     this.#send(opened.text)
   }
 
-  #begin(exchange: Exchange, endpoint: Endpoint) {
-    const session = beginSession(exchange, endpoint, { revision: FIRST_REVISION, onStream: true })
+  #begin(context: RequestContext, endpoint: Endpoint) {
+    const session = beginSession(context, endpoint, { revision: FIRST_REVISION, onStream: true })
     if (session instanceof Promise) throw new Error('only sessions of HTTP are counted elsewhere')
     if (typeof session === 'string' || session instanceof Fault) return session
     this.#session = session
@@ -210,40 +215,40 @@ export class StdioConnection {
     for (const kind of session.lists ?? []) this.#send(notificationText(`notifications/${kind}/list_changed`))
   }
 
-  async #inSession(exchange: Exchange, received: Messages, endpoint: Endpoint): Promise<void> {
-    const session = await this.#current(exchange, endpoint)
+  async #inSession(context: RequestContext, received: Messages, endpoint: Endpoint): Promise<void> {
+    const session = await this.#current(context, endpoint)
     if (!session) this.#refuse(received, INVALID_REQUEST, this.#refused ? REFUSED : NO_SESSION)
     else if (session instanceof Fault) this.#refuse(received, INTERNAL_ERROR, session.message)
     else if (received.batch && !allowsBatches(session.revision)) {
       const message = `Protocol revision ${session.revision} has no batches`
-      await this.#say(rpcError(exchange, 400, { code: INVALID_REQUEST, message }))
-    } else session.receive(exchange, received, endpoint.account)
+      await this.#say(rpcError(context, 400, { code: INVALID_REQUEST, message }))
+    } else session.receive(context, received, endpoint.account)
   }
 
   /** The session, served by the current backend; undefined: the client has not initialized. */
-  async #current(exchange: Exchange, endpoint: Endpoint): Promise<Session | Fault | undefined> {
+  async #current(context: RequestContext, endpoint: Endpoint): Promise<Session | Fault | undefined> {
     const session = this.#session
-    if (!session) return this.#again(exchange, endpoint)
+    if (!session) return this.#again(context, endpoint)
     if (session.served.backend === endpoint.backend) return session
-    const served = await adopt(session, exchange, endpoint)
+    const served = await adopt(session, context, endpoint)
     if (served instanceof Fault) return served
-    return served ? session : this.#again(exchange, endpoint)
+    return served ? session : this.#again(context, endpoint)
   }
 
   /** Repeats the client's handshake after a session was lost. */
-  async #again(exchange: Exchange, endpoint: Endpoint): Promise<Session | Fault | undefined> {
+  async #again(context: RequestContext, endpoint: Endpoint): Promise<Session | Fault | undefined> {
     if (!this.#handshake) return undefined
     const { request, text, revision } = this.#handshake
-    const session = this.#begin(exchange, endpoint)
+    const session = this.#begin(context, endpoint)
     if (typeof session === 'string') return new Fault('busy', limitReached(session))
     if (session instanceof Fault) return session
-    const opened = await handshake(session, request, text, exchange, endpoint)
+    const opened = await handshake(session, request, text, context, endpoint)
     if (!opened.ok || session.revision !== revision) {
       this.#drop(session, endpoint)
       return new Fault('refused', 'The server was replaced, and the new one did not take the session')
     }
-    session.opened(exchange)
-    session.receive(exchange, INITIALIZED, endpoint.account)
+    session.opened(context)
+    session.receive(context, INITIALIZED, endpoint.account)
     return session
   }
 

@@ -1,7 +1,7 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import { type Hold, memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
-import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents } from './http.ts'
+import { type AnswerForm, event, eventStream, json, type RequestContext, takesEvents } from './http.ts'
 import { errorText, INTERNAL_ERROR } from './protocol.ts'
 import type { EventLog, ResumableStream } from './resumption.ts'
 
@@ -26,7 +26,7 @@ export class EventStream {
 
   /** @param onClose called once, whichever side closes the stream */
   constructor(
-    { stay }: Pick<Exchange, 'stay'>,
+    { stay }: Pick<RequestContext, 'stay'>,
     private readonly onClose: () => void,
   ) {
     this.hold = memory.queue(stay.sharer)
@@ -163,11 +163,11 @@ export class PostReply implements LoneReply<HttpResponse> {
 
   /** @param resumable absent: the answer is lost if the client disconnects */
   constructor(
-    private readonly exchange: Exchange,
+    private readonly context: RequestContext,
     private readonly form: AnswerForm,
     private readonly resumable?: Resumable,
   ) {
-    this.streamable = takesEvents(exchange.headers.accept)
+    this.streamable = takesEvents(context.headers.accept)
     this.response = new Promise<HttpResponse>((resolve) => {
       this.settle = resolve
     })
@@ -175,12 +175,12 @@ export class PostReply implements LoneReply<HttpResponse> {
 
   watch(onGone: () => void): void {
     this.onGone = onGone
-    this.unwatch = this.exchange.onGone(() => this.gone())
+    this.unwatch = this.context.onGone(() => this.gone())
   }
 
   canStream(): boolean {
     if (!this.streamable || this.over) return false
-    return this.stream ? this.stream.isConnected : !this.exchange.isGone()
+    return this.stream ? this.stream.isConnected : !this.context.isGone()
   }
 
   canResume(): boolean {
@@ -195,19 +195,19 @@ export class PostReply implements LoneReply<HttpResponse> {
   answer(text: string, status = 200, headers?: Record<string, string>): void {
     if (this.over) return
     this.finish()
-    const { stream, exchange } = this
+    const { stream, context } = this
     if (stream) {
       stream.send(text)
       stream.end()
-    } else if (this.form === 'stream' && status === 200) this.settle(eventStream(exchange, event(text)))
-    else this.settle(json(exchange, text, status, headers))
+    } else if (this.form === 'stream' && status === 200) this.settle(eventStream(context, event(text)))
+    else this.settle(json(context, text, status, headers))
   }
 
   end(): void {
     if (this.over) return
     this.finish()
     if (this.stream) this.stream.end()
-    else this.settle(eventStream(this.exchange, ''))
+    else this.settle(eventStream(this.context, ''))
   }
 
   write(comment: string): void {
@@ -223,12 +223,12 @@ export class PostReply implements LoneReply<HttpResponse> {
     // From now on the stream reports the disconnection.
     this.unwatch?.()
     const { resumable } = this
-    const connection = new EventStream(this.exchange, () =>
+    const connection = new EventStream(this.context, () =>
       resumed ? resumed.disconnected(connection) : this.gone(),
     )
     const resumed = resumable?.log.open(connection, true)
     if (resumable?.primes) resumed?.prime()
-    this.settle(eventStream(this.exchange, connection.body))
+    this.settle(eventStream(this.context, connection.body))
     this.stream = resumed ?? connection
     return this.stream
   }
@@ -237,7 +237,7 @@ export class PostReply implements LoneReply<HttpResponse> {
     if (this.over) return
     this.over = true
     // The client is gone, but callers still wait for the response to settle.
-    this.settle(eventStream(this.exchange, ''))
+    this.settle(eventStream(this.context, ''))
     this.onGone?.()
   }
 
@@ -275,7 +275,7 @@ export class LineReply implements LoneReply<undefined> {
   private over = false
 
   constructor(
-    private readonly exchange: Pick<Exchange, 'onGone'>,
+    private readonly context: Pick<RequestContext, 'onGone'>,
     private readonly stream: Pick<ClientStream, 'send'>,
   ) {
     this.response = new Promise((resolve) => {
@@ -284,7 +284,7 @@ export class LineReply implements LoneReply<undefined> {
   }
 
   watch(onGone: () => void): void {
-    this.exchange.onGone(() => {
+    this.context.onGone(() => {
       if (this.over) return
       this.end()
       onGone()
@@ -328,7 +328,7 @@ export class BatchReply implements Reply {
   constructor(
     private readonly reply: Reply,
     private owed: number,
-    stay: Exchange['stay'],
+    stay: RequestContext['stay'],
   ) {
     this.hold = stay.hold
     // Each call releases its own lease before it answers.

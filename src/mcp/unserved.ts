@@ -1,7 +1,7 @@
 import { statusCodeOf } from '../telemetry/outcome.ts'
 import { type Attributes, readContext, type SpanTemplate, type Tracer } from '../telemetry/trace.ts'
 import type { Accounting } from './call.ts'
-import type { Exchange } from './http.ts'
+import type { RequestContext } from './http.ts'
 import {
   type Message,
   metaOf,
@@ -27,7 +27,7 @@ export class UnservedSpans {
   constructor(
     private readonly tracer: Tracer,
     private readonly account: Accounting,
-    private readonly exchange: Exchange & { readonly path: string; sessionId(): string | undefined },
+    private readonly context: RequestContext & { readonly path: string; sessionId(): string | undefined },
   ) {}
 
   /** Sets the messages of the request. */
@@ -64,8 +64,8 @@ export class UnservedSpans {
   }
 
   private add(message: Request | Notification | undefined, status: number, code?: number): void {
-    const { tracer, account, exchange, began } = this
-    const { headers, address } = exchange
+    const { tracer, account, context, began } = this
+    const { headers, address } = context
     const version = headers['mcp-protocol-version']
     const shared = servedAs(
       account,
@@ -74,12 +74,12 @@ export class UnservedSpans {
     const { template, own } = message ? spanFacts(message, shared) : this.httpFacts(shared)
     if (address !== undefined) own['client.address'] = address
     const isRefused = status >= 400
-    const session = isRefused ? undefined : exchange.sessionId()
+    const session = isRefused ? undefined : context.sessionId()
     if (session !== undefined) own['mcp.session.id'] = sessionName(session)
-    const context = (message && readContext(metaOf(message.params))) ?? readContext(headers)
+    const trace = (message && readContext(metaOf(message.params))) ?? readContext(headers)
     const start = { template, own, began, isMinor: true }
     // A refused client does not decide about sampling.
-    const span = isRefused ? tracer.server(start, undefined, context) : tracer.server(start, context)
+    const span = isRefused ? tracer.server(start, undefined, trace) : tracer.server(start, trace)
     const codeText = code === undefined ? undefined : statusCodeOf({ outcome: 'refused', code })
     const type = codeText ?? (isRefused ? String(status) : undefined)
     const late = { 'http.response.status_code': status }
@@ -91,7 +91,7 @@ export class UnservedSpans {
 
   /** Attributes of a request whose messages were not read. */
   private httpFacts(shared: Attributes): { template: SpanTemplate; own: Facts } {
-    const { method, path } = this.exchange
+    const { method, path } = this.context
     const isKnown = METHODS.has(method)
     const name = `${isKnown ? method : 'HTTP'} ${path}`
     const facts = () => ({ 'http.request.method': isKnown ? method : '_OTHER', 'http.route': path })

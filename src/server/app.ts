@@ -9,7 +9,7 @@ import { type Hub, INVALID_REQUEST } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { findEndpoint } from './endpoints.ts'
-import { clientAddress, HttpArrival, HttpExchange, otherEndOf, type Proxies } from './exchange.ts'
+import { clientAddress, HttpContext, HttpRequestHead, otherEndOf, type Proxies } from './http-context.ts'
 import { nothingHere } from './nothing-here.ts'
 import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
@@ -38,14 +38,14 @@ export interface AppParts extends StepParts {
 
 export type Elsewhere = (c: Context) => Promise<HttpResponse> | undefined
 
-type Env = { Variables: { exchange: HttpExchange } }
+type Env = { Variables: { context: HttpContext } }
 
 /** The Hono app: path → route → steps → endpoint. */
 export function createApp(parts: AppParts): Hono {
   const { table, hub, log, plants, elsewhere, cluster, proxies, onForward = () => {} } = parts
   const other = otherPages(parts)
   const replicas =
-    cluster && ((exchange: HttpExchange) => replicasOf(exchange, { cluster, hub, log, onForward }))
+    cluster && ((context: HttpContext) => replicasOf(context, { cluster, hub, log, onForward }))
 
   const app = new Hono<Env>()
   if (plants) app.use(plantsOf(plants, parts))
@@ -57,15 +57,15 @@ export function createApp(parts: AppParts): Hono {
   app.use(async (c, next) => {
     const found = findEndpoint(table(), c.req.path)
     if (!found) return (await other(c)).toWeb()
-    const exchange = new HttpExchange(c, found.route, found.endpoint, hub, replicas, proxies)
-    c.set('exchange', exchange)
+    const context = new HttpContext(c, found.route, found.endpoint, hub, replicas, proxies)
+    c.set('context', context)
     await next()
-    exchange.settle(c.res.status)
+    context.settle(c.res.status)
   })
   for (const step of routeSteps(parts)) app.use(middleware(step))
   app.all('*', async (c) => {
-    const exchange = c.get('exchange')
-    return (await exchange.endpoint.serve(exchange, hub)).toWeb()
+    const context = c.get('context')
+    return (await context.endpoint.serve(context, hub)).toWeb()
   })
   app.onError((error, { req }) => {
     unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)
@@ -76,9 +76,9 @@ export function createApp(parts: AppParts): Hono {
 
 function middleware(step: Step): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const exchange = c.get('exchange')
-    const refused = await step.run(exchange)
-    return refused ? refusal(exchange, refused).toWeb() : next()
+    const context = c.get('context')
+    const refused = await step.run(context)
+    return refused ? refusal(context, refused).toWeb() : next()
   }
 }
 
@@ -87,7 +87,7 @@ function otherPages({ table, ownPages, guard }: AppParts): (c: Context) => Promi
   const host = hostStep(guard)
   return async (c) => {
     const { path } = c.req
-    const arrival = new HttpArrival(c)
+    const arrival = new HttpRequestHead(c)
     // Health checks use the gateway's address, and load balancers send no host name.
     const isProbe = ownPages && (PROBES.has(path) || (arrival.isNameless && isOwnPage(path)))
     const refused = isProbe ? undefined : await host.run(arrival)
@@ -107,7 +107,7 @@ function plantsOf(
   const [host, origin] = [hostStep(guard), originStep(guard)]
   return async (c, next) => {
     if (!owns(c.req.path)) return next()
-    const arrival = new HttpArrival(c)
+    const arrival = new HttpRequestHead(c)
     const refused = (await host.run(arrival)) ?? (await origin.run(arrival))
     if (refused) return plainRefusal(refused).toWeb()
     const response = await app.fetch(c.req.raw, c.env)
@@ -127,10 +127,10 @@ function plainRefusal({ status, message, headers }: Refusal): HttpResponse {
 }
 
 /** Refused before its message is read, a request gets an error without an id (2025-11-25, Security Warning). */
-function refusal(exchange: HttpExchange, refused: Refusal | HttpResponse): HttpResponse {
+function refusal(context: HttpContext, refused: Refusal | HttpResponse): HttpResponse {
   if (refused instanceof HttpResponse) return refused
   const { status, message, headers } = refused
   const body = stringify({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message } })
   const type = { 'content-type': 'application/json' }
-  return new HttpResponse(status, { ...type, ...exchange.replyHeaders, ...headers }, body)
+  return new HttpResponse(status, { ...type, ...context.replyHeaders, ...headers }, body)
 }

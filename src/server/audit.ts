@@ -10,8 +10,8 @@ import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import {
   type Accounted,
   type Accounting,
-  type Exchange,
   type Request,
+  type RequestContext,
   sessionName,
   shownUri,
   type Witness,
@@ -177,10 +177,10 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
       })
       return () => write({ ...event, ms: tenths(performance.now() - since) })
     },
-    session(id, account, exchange) {
-      const facts = { ...clientOf(account, exchange), session: sessionName(id) }
+    session(id, account, context) {
+      const facts = { ...clientOf(account, context), session: sessionName(id) }
       const since = performance.now()
-      write({ event: 'session-opened', ...facts, requestId: exchange.requestId })
+      write({ event: 'session-opened', ...facts, requestId: context.requestId })
       return () => write({ event: 'session-closed', ...facts, ms: tenths(performance.now() - since) })
     },
   }
@@ -188,7 +188,7 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
 
 /** The caller, the request and its result; keeps no reference to the request. */
 function callEvent(
-  { request, account, exchange, sessionId }: Accounted,
+  { request, account, context, sessionId }: Accounted,
   {
     event,
     reason,
@@ -198,7 +198,7 @@ function callEvent(
   }: Pick<CallEvent, 'event' | 'reason' | 'outcome' | 'ms' | 'approval'>,
 ): CallEvent {
   const name = nameOf(request)
-  const { caller, callerName = caller, address, requestId } = exchange
+  const { caller, callerName = caller, address, requestId } = context
   return {
     event,
     reason,
@@ -218,8 +218,8 @@ function callEvent(
 
 const WITH_ARGUMENTS = new Set(['tools/call', 'prompts/get'])
 
-function clientOf({ tenant, prefix }: Accounting, exchange: Exchange) {
-  const { caller, callerName = caller, address } = exchange
+function clientOf({ tenant, prefix }: Accounting, context: RequestContext) {
+  const { caller, callerName = caller, address } = context
   return { tenant, prefix, caller: callerName, address }
 }
 

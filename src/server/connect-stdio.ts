@@ -6,7 +6,7 @@ import { runSteps, type Step } from '../access/steps.ts'
 import type { Route, Table } from '../build/types.ts'
 import { type Hub, StdioConnection } from '../mcp/index.ts'
 import { facing } from './endpoints.ts'
-import { StdioExchange } from './line-exchange.ts'
+import { StdioContext } from './stdio-context.ts'
 
 interface StdioParts {
   /** The current table. */
@@ -40,10 +40,10 @@ export function connectStdio(
     },
     async arrive(line) {
       last = routeNow() ?? last
-      const exchange = new StdioExchange(line, last, peer, hub.results)
-      const refused = await runSteps(steps, exchange)
-      if (refused && 'message' in refused) exchange.refused = refused.message
-      return exchange
+      const context = new StdioContext(line, last, peer, hub.results)
+      const refused = await runSteps(steps, context)
+      if (refused && 'message' in refused) context.refused = refused.message
+      return context
     },
     send,
   })

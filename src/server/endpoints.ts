@@ -10,7 +10,7 @@ import {
   serveMessage,
   serveSse,
 } from '../mcp/index.ts'
-import type { HttpExchange } from './exchange.ts'
+import type { HttpContext } from './http-context.ts'
 
 /** A path of a prefix. */
 export interface Endpoint {
@@ -18,34 +18,34 @@ export interface Endpoint {
   allow: string
   /** Whether it is public, even if the route authenticates callers. */
   open?: boolean
-  serve(exchange: HttpExchange, hub: Hub): HttpResponse | Promise<HttpResponse>
+  serve(context: HttpContext, hub: Hub): HttpResponse | Promise<HttpResponse>
 }
 
 /** The endpoint at `{prefix}/mcp` and so on, by the last segment of the path. */
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   mcp: {
     allow: 'POST, GET, DELETE, OPTIONS',
-    serve: (exchange, hub) => serveMcp(exchange, facing(exchange, hub)),
+    serve: (context, hub) => serveMcp(context, facing(context, hub)),
   },
   sse: {
     allow: 'GET, OPTIONS',
-    serve: (exchange, hub) => serveSse(exchange, facing(exchange, hub), messagesAt(exchange)),
+    serve: (context, hub) => serveSse(context, facing(context, hub), messagesAt(context)),
   },
   message: {
     allow: 'POST, OPTIONS',
-    serve: (exchange, hub) => serveMessage(exchange, facing(exchange, hub)),
+    serve: (context, hub) => serveMessage(context, facing(context, hub)),
   },
 }
 
 /** The path where the client of a stream posts messages. */
-function messagesAt({ outerPrefix, route, path }: HttpExchange): string {
+function messagesAt({ outerPrefix, route, path }: HttpContext): string {
   const { ssePrefix, tellsRelative } = route
   if (outerPrefix !== '' || !tellsRelative) return outerPrefix + endpointPath(ssePrefix, 'message')
   return path.endsWith('/') ? '../message' : 'message'
 }
 
 /** The MCP endpoint of a route and caller. */
-export function facing({ route, caller }: Pick<HttpExchange, 'route' | 'caller'>, hub: Hub): McpEndpoint {
+export function facing({ route, caller }: Pick<HttpContext, 'route' | 'caller'>, hub: Hub): McpEndpoint {
   const { prefix, backend, account } = route
   return { prefix, hub, caller, backend: backend as Backend, account }
 }
@@ -58,16 +58,15 @@ function document({ text, type, etag, cacheControl }: PublicDocument): Endpoint 
   return {
     allow: 'GET, HEAD, OPTIONS',
     open: true,
-    serve(exchange) {
-      if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
-        return methodNotAllowed(exchange, 'GET, HEAD')
+    serve(context) {
+      if (context.method !== 'GET' && context.method !== 'HEAD') return methodNotAllowed(context, 'GET, HEAD')
       const any = { 'access-control-allow-origin': '*' }
       const cached = {
         ...(etag !== undefined && { etag, 'access-control-expose-headers': 'ETag' }),
         ...(cacheControl !== undefined && { 'cache-control': cacheControl }),
       }
-      const headers = { ...exchange.replyHeaders, ...any, ...cached }
-      const known = exchange.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''))
+      const headers = { ...context.replyHeaders, ...any, ...cached }
+      const known = context.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''))
       if (etag !== undefined && (known?.includes(etag) || known?.includes('*')))
         return new HttpResponse(304, headers)
       return new HttpResponse(200, { 'content-type': type, ...headers }, text)

@@ -37,7 +37,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
 import { pathOf } from '../text/index.ts'
 import { mirrored } from '../upstream/index.ts'
-import type { HttpExchange } from './exchange.ts'
+import type { HttpContext } from './http-context.ts'
 
 /** Recognizes requests of other replicas, and adds the requested proof to their responses. */
 export function replicaStep(cluster: Cluster): Step {
@@ -93,13 +93,13 @@ export interface ReplicaParts {
 export type OnForward = (prefix: string, outcome: 'ok' | 'gone' | 'failed') => void
 
 /** The other replicas for one request. */
-export function replicasOf(exchange: HttpExchange, parts: ReplicaParts): Replicas {
+export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas {
   const { cluster, hub, log } = parts
   const { address } = cluster
-  const bound = { prefix: exchange.route.prefix, caller: exchange.caller }
+  const bound = { prefix: context.route.prefix, caller: context.caller }
   const isOwn = (owner: string) => owner === address
-  const lineOf = (owner: string) => lineFor(exchange, owner)
-  const reach = cluster.reach(exchange.forwarded ? (exchange.outer ? 'worker' : 'replica') : undefined)
+  const lineOf = (owner: string) => lineFor(context, owner)
+  const reach = cluster.reach(context.forwarded ? (context.outer ? 'worker' : 'replica') : undefined)
 
   /** Whether a request from a replica may be forwarded to another one. */
   function mayReach(owner: string): boolean {
@@ -113,21 +113,21 @@ export function replicasOf(exchange: HttpExchange, parts: ReplicaParts): Replica
     if (!mayReach(owner)) return undefined
     const gone = new AbortController()
     const abort = () => gone.abort()
-    const unwatch = exchange.onGone(abort)
-    const stream = { write: () => {}, close: abort, ...(exchange.method === 'GET' && { drain: abort }) }
+    const unwatch = context.onGone(abort)
+    const stream = { write: () => {}, close: abort, ...(context.method === 'GET' && { drain: abort }) }
     hub.keep(stream, !cluster.isWorker?.(owner))
     const ended = () => {
       unwatch()
       hub.drop(stream)
     }
     // The worker that runs the calls counts them, as they may outlast the answer.
-    if (cluster.isWorker?.(owner)) exchange.stay.uncount()
+    if (cluster.isWorker?.(owner)) context.stay.uncount()
     const failure = (message: string) => ({ code: INTERNAL_ERROR, message })
     const outcome = await cluster.forward(owner, {
-      method: exchange.method,
-      target: exchange.target(),
-      headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
-      outer: outerText(exchange.socket, exchange.forwarded),
+      method: context.method,
+      target: context.target(),
+      headers: { ...context.headers, 'x-request-id': context.requestId },
+      outer: outerText(context.socket, context.forwarded),
       body,
       signal: gone.signal,
       onEnd: ended,
@@ -136,17 +136,17 @@ export function replicasOf(exchange: HttpExchange, parts: ReplicaParts): Replica
     if (!('body' in outcome && outcome.body instanceof ReadableStream)) ended()
     const noted = note(outcome, lineOf(owner), gone.signal, parts)
     if (!noted) return undefined
-    if ('message' in noted) return rpcError(exchange, noted.status, failure(noted.message), id)
+    if ('message' in noted) return rpcError(context, noted.status, failure(noted.message), id)
     const { status, headers } = noted
-    return new HttpResponse(status, { ...headers, ...ownProof(exchange) }, noted.body ?? '')
+    return new HttpResponse(status, { ...headers, ...ownProof(context) }, noted.body ?? '')
   }
 
   return {
     isPassed: reach.nobody,
     mayReach,
-    ask: (owner, request, signal) => ask(exchange, parts, owner, request, signal),
-    meet: (ticket) => cluster.meet(ticket, () => ({ target: exchange.target(), headers: exchange.headers })),
-    tell: (body, but) => tell(cluster, reach, exchange, body, but),
+    ask: (owner, request, signal) => ask(context, parts, owner, request, signal),
+    meet: (ticket) => cluster.meet(ticket, () => ({ target: context.target(), headers: context.headers })),
+    tell: (body, but) => tell(cluster, reach, context, body, but),
     issue: (ticket) => cluster.issue(ticket, bound),
     read: (id) => cluster.read(id, bound),
     seal: (state) => cluster.seal(state, bound),
@@ -155,15 +155,15 @@ export function replicasOf(exchange: HttpExchange, parts: ReplicaParts): Replica
     mark: () => markOf(address),
     marked: (mark) => (reach.nobody ? undefined : reach.others().find((other) => isMarkOf(mark, other))),
     forward,
-    hasPlaces: cluster.placeOf !== undefined && !exchange.forwarded,
+    hasPlaces: cluster.placeOf !== undefined && !context.forwarded,
     inPlace(key, body, id) {
-      const owner = exchange.forwarded ? undefined : cluster.placeOf?.(key)
+      const owner = context.forwarded ? undefined : cluster.placeOf?.(key)
       return owner === undefined || isOwn(owner) ? undefined : forward(owner, body, id)
     },
   }
 }
 
-function withoutMessage(headers: HttpExchange['headers']): Record<string, string | undefined> {
+function withoutMessage(headers: HttpContext['headers']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_MESSAGE.includes(name)))
 }
 
@@ -187,7 +187,7 @@ function resultIn(text: string): JsonObject | Fault | undefined {
 }
 
 /** Log fields of a request to another replica. */
-function lineFor({ route, requestId }: HttpExchange, owner: string) {
+function lineFor({ route, requestId }: HttpContext, owner: string) {
   return { owner, prefix: route.prefix, requestId }
 }
 
@@ -218,7 +218,7 @@ function note(
 
 /** Sends another replica a request on behalf of this one's caller. */
 async function ask(
-  exchange: HttpExchange,
+  context: HttpContext,
   parts: ReplicaParts,
   owner: string,
   { method, params }: Pick<Request, 'method' | 'params'>,
@@ -226,25 +226,25 @@ async function ask(
 ): Promise<JsonObject | Fault | undefined> {
   const outcome = await parts.cluster.forward(owner, {
     method: 'POST',
-    target: `${exchange.route.prefix}/mcp${queryOf(exchange.target())}`,
+    target: `${context.route.prefix}/mcp${queryOf(context.target())}`,
     headers: {
-      ...withoutMessage(exchange.headers),
+      ...withoutMessage(context.headers),
       ...mirrored(method, params, []),
-      'x-request-id': exchange.requestId,
+      'x-request-id': context.requestId,
     },
     // The worker that serves the client has counted the call.
-    outer: outerText(exchange.outer ?? exchange.socket, true),
+    outer: outerText(context.outer ?? context.socket, true),
     body: stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
     signal,
     onEnd() {},
     lastWords: '',
   })
-  const noted = note(outcome, lineFor(exchange, owner), signal, parts)
+  const noted = note(outcome, lineFor(context, owner), signal, parts)
   if (!noted) return undefined
   const unread = new Fault('unreachable', UNREAD)
   if ('message' in noted) return unread
   const body = Buffer.isBuffer(noted.body) ? [noted.body] : (noted.body ?? [])
-  const { hold } = exchange.stay
+  const { hold } = context.stay
   const bytes = await readWhole(body, (more) => hold.add(more)).catch(() => unread)
   // A replica without the route has no result either.
   if (noted.status === 404) return undefined
@@ -253,7 +253,7 @@ async function ask(
 }
 
 /** Proof headers that the forwarding replica requested; the answer itself comes from another one. */
-function ownProof({ replyHeaders }: HttpExchange): Record<string, string> {
+function ownProof({ replyHeaders }: HttpContext): Record<string, string> {
   const asked: Record<string, string> = {}
   for (const name of [PROOF_HEADER, MEMBERS_HEADER]) {
     const value = replyHeaders[name]
@@ -266,15 +266,15 @@ function ownProof({ replyHeaders }: HttpExchange): Record<string, string> {
 async function tell(
   cluster: Cluster,
   reach: Reach,
-  exchange: HttpExchange,
+  context: HttpContext,
   body?: string,
   but?: string,
 ): Promise<void> {
   const request = {
-    method: exchange.method,
-    target: exchange.target(),
-    headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
-    outer: outerText(exchange.socket, exchange.forwarded),
+    method: context.method,
+    target: context.target(),
+    headers: { ...context.headers, 'x-request-id': context.requestId },
+    outer: outerText(context.socket, context.forwarded),
     body,
     signal: new AbortController().signal,
     onEnd() {},

@@ -432,7 +432,7 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
     if (tasks && name === RESULT_TOOL.name) return tasks.result(params, call)
     const tool = tools.get(name)
     // With rules, a suggestion could reveal a tool that the caller may not use.
-    if (!tool) return invalid(unknownText('tool', name, call.exchange.permissions ? [] : names))
+    if (!tool) return invalid(unknownText('tool', name, call.context.permissions ? [] : names))
     const { operations } = tool
     if (tasks && !operations && asksTask(call))
       return { error: { code: METHOD_NOT_FOUND, message: `The tool ${name} does not support tasks` } }
@@ -446,7 +446,7 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
 
 /** The parts of a call that a tool reads. */
 function contextOf(call: Call): CallContext {
-  const { headers, query, stay, identity, results } = call.exchange
+  const { headers, query, stay, identity, results } = call.context
   const { raw: body, span } = call.request
   const { hold } = stay
   const [progress, keep] = [progressOf(call), results?.keeper(call)]
@@ -464,10 +464,10 @@ function progressOf(call: Call): ((done: number, message: string) => void) | und
 function getPrompt(prompts: Prompts, skills: Skills): Method {
   const names = new Set([...prompts.list, ...skills].map(({ name }) => name))
   const bySkill = new Map(skills.map((skill) => [skill.name, skill]))
-  return async (params, { exchange }) => {
+  return async (params, { context }) => {
     const { name, arguments: given = {} } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
-    if (exchange.permissions && !names.has(name)) return invalid(unknownText('prompt', name, []))
+    if (context.permissions && !names.has(name)) return invalid(unknownText('prompt', name, []))
     const skill = bySkill.get(name)
     if (skill) return { result: stringify(promptResultOf(skill)) }
     const { result, error } = await prompts.get(name, plain(given))

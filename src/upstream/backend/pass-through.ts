@@ -5,7 +5,6 @@ import {
   type CallEnd,
   checkStandardHeaders,
   type Endpoint,
-  type Exchange,
   endOfFault,
   Fault,
   InFlight,
@@ -21,6 +20,7 @@ import {
   ownId,
   type PassThrough,
   type Request,
+  type RequestContext,
   type RequestId,
   rememberToken,
   requestIdOf,
@@ -98,15 +98,20 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     super(context, session, resolved)
   }
 
-  async initialize(session: Session, request: Request, text: string, exchange: Exchange): Promise<Opened> {
+  async initialize(
+    session: Session,
+    request: Request,
+    text: string,
+    context: RequestContext,
+  ): Promise<Opened> {
     this.handshake = { request, text }
     this.active++
-    const opened = await this.begin(exchange, request, text)
+    const opened = await this.begin(context, request, text)
     this.active--
     const instead = await this.options.instead(opened)
     if (!instead) return opened
     this.close(true)
-    return { ...(await instead.initialize(session, request, text, exchange)), served: instead }
+    return { ...(await instead.initialize(session, request, text, context)), served: instead }
   }
 
   /** The revision is kept, as the client knows only that one. */
@@ -149,51 +154,55 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   request(): undefined {}
   notify(): void {}
 
-  async post(exchange: Exchange, messages: Messages, call: Accountable | undefined): Promise<HttpResponse> {
+  async post(
+    context: RequestContext,
+    messages: Messages,
+    call: Accountable | undefined,
+  ): Promise<HttpResponse> {
     const [only] = messages.messages as [Message]
     const { owner } = this.session
     const id = only.kind === 'request' ? only.id : null
     if (only.kind === 'notification' && only.method === 'notifications/cancelled')
       this.cancel(requestIdOf(only))
-    if (this.moved) return this.forgotten(exchange, messages.text, id)
+    if (this.moved) return this.forgotten(context, messages.text, id)
     // The replica that opens the session again must know the state to restore.
     const lasting = owner !== undefined && only.kind === 'request' && setsState(only)
-    const elsewhere = lasting ? await this.fromOwner(exchange, messages.text, id) : undefined
+    const elsewhere = lasting ? await this.fromOwner(context, messages.text, id) : undefined
     if (elsewhere) return elsewhere
     const { filter } = this.options.upstream
-    if (messages.batch || !filter) return this.forward(exchange, messages, only, call)
-    if (only.kind !== 'request') return this.forward(exchange, messages, only, call, textOf(only))
+    if (messages.batch || !filter) return this.forward(context, messages, only, call)
+    if (only.kind !== 'request') return this.forward(context, messages, only, call, textOf(only))
     const sent = filter.request(only)
     // The backend must receive exactly what was checked.
-    if (!('code' in sent)) return this.forward(exchange, messages, sent, call, textOf(sent))
+    if (!('code' in sent)) return this.forward(context, messages, sent, call, textOf(sent))
     call?.record({ outcome: 'refused', failure: sent.message, code: sent.code })
-    return rpcError(exchange, 200, sent, only.id)
+    return rpcError(context, 200, sent, only.id)
   }
 
-  async get(exchange: Exchange): Promise<HttpResponse> {
-    if (this.moved) return this.forgotten(exchange)
+  async get(context: RequestContext): Promise<HttpResponse> {
+    if (this.moved) return this.forgotten(context)
     const { upstream } = this.options
     this.active++
     const passage = new Passage()
     this.streams.add(passage)
-    const answer = await this.send(exchange, undefined, passage)
+    const answer = await this.send(context, undefined, passage)
     const onEnd = () => {
       this.streams.delete(passage)
       this.passed()
     }
     if (answer instanceof Fault) {
       onEnd()
-      return failed(exchange, answer, null)
+      return failed(context, answer, null)
     }
     if (this.session.owner !== undefined && this.hasForgotten(answer)) {
       discard(answer)
       onEnd()
-      return this.forgotten(exchange)
+      return this.forgotten(context)
     }
     // Calls may be running on other replicas.
     const isWanted = (message: Message) => this.options.shared || this.isWanted(message)
     const options = { upstream, requests: [], batch: false, passage, onEnd, isWanted }
-    return passAnswer(exchange, { answer, read: undefined }, options)
+    return passAnswer(context, { answer, read: undefined }, options)
   }
 
   protected onDrain(): void {
@@ -226,34 +235,34 @@ export class PassThroughSession extends ProxySession implements PassThrough {
 
   /** @param sent the message in `body`; absent: none, or several */
   private send(
-    exchange: Exchange,
+    context: RequestContext,
     body: string | undefined,
     passage?: Passage,
     { sent, trace }: { sent?: Message | undefined; trace?: TraceContext | undefined } = {},
   ) {
     const { upstream } = this.options
-    const headers = tracedHeaders(forwardedHeaders(exchange), trace)
+    const headers = tracedHeaders(forwardedHeaders(context), trace)
     headers.accept ??= ACCEPT
     if (this.id !== undefined) headers['mcp-session-id'] = this.id
     // A server could follow these unchecked headers; sessions do not need them.
     if (upstream.filter) for (const name of UNJUDGED) delete headers[name]
-    return send(upstream, this.resolved[0] as Resolved, exchange, headers, { body, sent, passage })
+    return send(upstream, this.resolved[0] as Resolved, context, headers, { body, sent, passage })
   }
 
   /** Forwards to the replica that opened the session. */
-  private async fromOwner(exchange: Exchange, text?: string, id: RequestId | null = null) {
+  private async fromOwner(context: RequestContext, text?: string, id: RequestId | null = null) {
     const { owner } = this.session
-    return owner === undefined ? undefined : exchange.replicas?.forward(owner, text, id)
+    return owner === undefined ? undefined : context.replicas?.forward(owner, text, id)
   }
 
   /** The server forgot the session, and only the replica that opened it has the handshake for a new one. */
   private async forgotten(
-    exchange: Exchange,
+    context: RequestContext,
     text?: string,
     id: RequestId | null = null,
   ): Promise<HttpResponse> {
     this.moved = true
-    return (await this.fromOwner(exchange, text, id)) ?? unknownSession(exchange, id)
+    return (await this.fromOwner(context, text, id)) ?? unknownSession(context, id)
   }
 
   private isWanted(message: Message): boolean {
@@ -270,7 +279,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
    * @param whole its text
    */
   private async forward(
-    exchange: Exchange,
+    context: RequestContext,
     { messages, batch, text }: Messages,
     sent: Message,
     call: Accountable | undefined,
@@ -303,13 +312,13 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     }
     const fail = (fault: Fault) => {
       onEnd(endOfFault(fault))
-      return failed(exchange, fault, id)
+      return failed(context, fault, id)
     }
     const what = { sent: batch ? undefined : sent, trace }
     const isWanted = (message: Message) => this.isWanted(message)
     const options = { upstream, requests, batch, passage, onEnd, isWanted }
     const send = async () => {
-      const answer = await this.send(exchange, body, passage, what)
+      const answer = await this.send(context, body, passage, what)
       return answer instanceof Fault ? answer : received(answer, options)
     }
     let got = await send()
@@ -318,11 +327,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       if (this.session.owner !== undefined) {
         this.passages.delete(passage)
         this.passed()
-        return this.forgotten(exchange, text, id)
+        return this.forgotten(context, text, id)
       }
       if (!(await this.reopen())) {
         // A server that refuses a new session is down, and its answer says why.
-        if (status !== 404) return passAnswer(exchange, got, options)
+        if (status !== 404) return passAnswer(context, got, options)
         return fail(new Fault('lost', `The server ${name} forgot the session and refused a new one`))
       }
       const mayRepeat = isUnexecuted(status) || (await this.isRepeatable(batch ? messages : [sent]))
@@ -336,7 +345,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       if (!got.read) discard(got.answer)
       got = await send()
     }
-    return got instanceof Fault ? fail(got) : passAnswer(exchange, got, options)
+    return got instanceof Fault ? fail(got) : passAnswer(context, got, options)
   }
 
   /** Whether the server refused a message because it forgot the session. */
@@ -353,10 +362,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   /** Opens the server's session with the client's `initialize`. */
-  private async begin(exchange: Exchange, sent: Request, text: string): Promise<Opened> {
+  private async begin(context: RequestContext, sent: Request, text: string): Promise<Opened> {
     const { upstream } = this.options
     const { id } = sent
-    const answer = await this.send(exchange, text, undefined, { sent })
+    const answer = await this.send(context, text, undefined, { sent })
     if (answer instanceof Fault) return notOpened(answer, id)
     const { startupTimeout } = upstream.definition.server
     const read = await readResponse(answer, id, upstream, undefined, startupTimeout)
@@ -458,7 +467,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
 
 /** Relays a 2026-07-28 request to a streamable HTTP server of that revision, byte for byte. */
 export async function passStateless(
-  exchange: Exchange,
+  context: RequestContext,
   request: Request,
   text: string,
   resolved: Resolved,
@@ -467,19 +476,19 @@ export async function passStateless(
 ): Promise<HttpResponse> {
   const { filter } = upstream
   const { id, method, params } = request
-  const headers = forwardedHeaders(exchange)
-  const call = new Accounted(request, exchange, STATELESS_REVISIONS[0], account)
+  const headers = forwardedHeaders(context)
+  const call = new Accounted(request, context, STATELESS_REVISIONS[0], account)
   let body = text
   let judged = request
   if (filter) {
     const sent = filter.request(request)
     if ('code' in sent) {
       call.record({ outcome: 'refused', failure: sent.message, code: sent.code })
-      return rpcError(exchange, 200, sent, id)
+      return rpcError(context, 200, sent, id)
     }
     // A server may follow the mirrored headers, so they must match what was checked.
-    const fault = checkStandardHeaders(exchange.headers, method, params)
-    if (fault) return rpcError(exchange, 400, mismatch(fault), id)
+    const fault = checkStandardHeaders(context.headers, method, params)
+    if (fault) return rpcError(context, 400, mismatch(fault), id)
     if (sent !== request) headers['mcp-name'] = encodeHeader(String(sent.params.name))
     body = stringify(sent.raw)
     judged = sent
@@ -494,14 +503,14 @@ export async function passStateless(
   }
   const own = tracedHeaders(headers, operation.trace)
   const what = { body: operation.textOf(judged, body), sent: judged, passage }
-  const answer = await send(upstream, resolved, exchange, own, what)
+  const answer = await send(upstream, resolved, context, own, what)
   if (answer instanceof Fault) {
     onEnd(endOfFault(answer))
-    return failed(exchange, answer, id)
+    return failed(context, answer, id)
   }
   const isWanted = (message: Message) => isOfCall(upstream, message, tokensOf([request]))
   const options = { upstream, requests: [request], batch: false, passage, onEnd, isWanted }
-  return passAnswer(exchange, await received(answer, options), options)
+  return passAnswer(context, await received(answer, options), options)
 }
 
 function tokensOf(requests: readonly Request[]): unknown[] {
@@ -528,19 +537,19 @@ interface Sending {
 async function send(
   { http, view }: Upstream,
   resolved: Resolved,
-  exchange: Exchange,
+  context: RequestContext,
   headers: Record<string, string>,
   { body, sent, passage }: Sending,
 ): Promise<HttpAnswer | Fault> {
   // From then on, the client cancels by closing the answer (2026-07-28, Cancellation).
-  const unwatch = passage && exchange.onGone(passage.signal.abort)
+  const unwatch = passage && context.onGone(passage.signal.abort)
   const answer = await http.send(resolved, {
-    method: exchange.method as 'GET' | 'POST',
+    method: context.method as 'GET' | 'POST',
     headers,
     ...(body !== undefined && { body }),
     ...(passage && { signal: passage.signal }),
     repeat: sent?.kind === 'request' ? view.repeat(sent) : undefined,
-    hold: exchange.stay.hold,
+    hold: context.stay.hold,
   })
   unwatch?.()
   return passage ? passage.reason(answer) : answer
@@ -565,7 +574,7 @@ const SENT = [
 export function forwardedHeaders({
   headers,
   method,
-}: Pick<Exchange, 'headers' | 'method'>): Record<string, string> {
+}: Pick<RequestContext, 'headers' | 'method'>): Record<string, string> {
   const sent: Record<string, string> = {}
   // With a charset chosen by the client, the server could read a different message than the one checked.
   if (method === 'POST') sent['content-type'] = 'application/json'

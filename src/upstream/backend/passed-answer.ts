@@ -7,7 +7,6 @@ import {
   type CallEnd,
   Cancellation,
   carries,
-  type Exchange,
   endOfFault,
   errorText,
   event,
@@ -19,6 +18,7 @@ import {
   type Message,
   oneLine,
   type Request,
+  type RequestContext,
   type RequestId,
   tooMuch,
 } from '../../mcp/index.ts'
@@ -108,7 +108,7 @@ function isStream(answer: HttpAnswer): boolean {
 
 /** Relays an upstream's answer message by message; an answer that is not MCP becomes an error that says so. */
 export async function passAnswer(
-  exchange: Exchange,
+  context: RequestContext,
   { answer, read }: Received,
   options: PassOptions,
 ): Promise<HttpResponse> {
@@ -116,36 +116,36 @@ export async function passAnswer(
   const id = batch ? null : (requests[0]?.id ?? null)
   const fail = (fault: Fault) => {
     onEnd(endOfFault(fault))
-    return failed(exchange, fault, id)
+    return failed(context, fault, id)
   }
   if (read instanceof Fault) return fail(read)
-  if (read) return passRead(exchange, answer, read, options)
+  if (read) return passRead(context, answer, read, options)
   const refused = refusal(answer, id, upstream)
   if (refused) {
     discard(answer)
     return fail(refused)
   }
-  const isAnswered = requests.length > 0 || exchange.method !== 'POST'
+  const isAnswered = requests.length > 0 || context.method !== 'POST'
   if (!isAnswered && answer.status < 300) {
     // Some servers answer a notification with 200 and `null` or an empty body.
     discard(answer)
     onEnd({ outcome: 'ok' })
-    return accepted(exchange)
+    return accepted(context)
   }
-  if (!isStream(answer)) return passText(exchange, answer, upstream, fail, onEnd)
+  if (!isStream(answer)) return passText(context, answer, upstream, fail, onEnd)
   const events = new PassedEvents(answer, options)
   passage.events = events
-  return new HttpResponse(200, returned(exchange, answer, EVENTS), events.stream)
+  return new HttpResponse(200, returned(context, answer, EVENTS), events.stream)
 }
 
 /** The answer for a fault: a JSON-RPC error for requests, an HTTP status otherwise. */
-export function failed(exchange: Exchange, fault: Fault, id: RequestId | null): HttpResponse {
+export function failed(context: RequestContext, fault: Fault, id: RequestId | null): HttpResponse {
   const isStatus = id === null && fault.kind !== 'credentials'
-  return faultResponse(exchange, fault, id, isStatus ? 502 : httpStatusOf(fault))
+  return faultResponse(context, fault, id, isStatus ? 502 : httpStatusOf(fault))
 }
 
-function returned(exchange: Exchange, { headers }: HttpAnswer, type: string): Record<string, string> {
-  const all: Record<string, string> = { ...exchange.replyHeaders, 'content-type': type }
+function returned(context: RequestContext, { headers }: HttpAnswer, type: string): Record<string, string> {
+  const all: Record<string, string> = { ...context.replyHeaders, 'content-type': type }
   for (const name of RETURNED) {
     const value = headers[name]
     if (value !== undefined) all[name] = String(value)
@@ -154,7 +154,7 @@ function returned(exchange: Exchange, { headers }: HttpAnswer, type: string): Re
 }
 
 async function passRead(
-  exchange: Exchange,
+  context: RequestContext,
   answer: HttpAnswer,
   read: readonly Answered[],
   options: PassOptions,
@@ -165,13 +165,13 @@ async function passRead(
   options.onEnd(status >= 400 ? { outcome: 'tool_error' } : endOfAll(shown))
   const texts = shown.map(({ text }) => text)
   const text = options.batch ? `[${texts.join(',')}]` : texts.join()
-  if (!carries(exchange, text.length)) return tooMuch(exchange, 'maxBuffered', options.requests[0]?.id)
-  return new HttpResponse(status < 300 ? 200 : status, returned(exchange, answer, 'application/json'), text)
+  if (!carries(context, text.length)) return tooMuch(context, 'maxBuffered', options.requests[0]?.id)
+  return new HttpResponse(status < 300 ? 200 : status, returned(context, answer, 'application/json'), text)
 }
 
 /** Relays an answer to no request: a refused stream or notification, or refused credentials of the caller. */
 async function passText(
-  exchange: Exchange,
+  context: RequestContext,
   answer: HttpAnswer,
   upstream: Upstream,
   fail: (fault: Fault) => HttpResponse,
@@ -179,7 +179,7 @@ async function passText(
 ): Promise<HttpResponse> {
   const { status } = answer
   const { name, limits } = upstream
-  const headers = returned(exchange, answer, String(answer.headers['content-type'] ?? ''))
+  const headers = returned(context, answer, String(answer.headers['content-type'] ?? ''))
   if (headers['content-type'] === '') delete headers['content-type']
   const challenge = refusedCaller(answer, upstream)?.challenge
   if (challenge !== undefined) headers['www-authenticate'] = challenge

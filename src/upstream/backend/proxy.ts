@@ -10,11 +10,11 @@ import {
   type BackendSession,
   CLIENT_CAPABILITIES,
   type Endpoint,
-  type Exchange,
   Fault,
   listingOf,
   ownRequest,
   type Request,
+  type RequestContext,
   type Session,
 } from '../../mcp/index.ts'
 import type { BreakerState, Guards, Resilience } from '../../net/index.ts'
@@ -184,7 +184,7 @@ function sharingOf({ upstream }: UpstreamServer, protocol: Protocol): Sharing {
 function placeOf(
   sharing: readonly Sharing[],
   key: string,
-  { headers }: Exchange,
+  { headers }: RequestContext,
   { caller }: Endpoint,
 ): (string | null)[] | undefined {
   const name = headers[SESSION_NAME]
@@ -233,40 +233,40 @@ class ProxyBackend implements McpProxy, ServerUser {
       varies: definitions.some(({ varies }) => varies),
       perCaller: definitions.some(({ perCaller }) => perCaller),
       isRetired: () => this.retired,
-      keyOf: (exchange) => {
-        const resolved = this.resolve(exchange)
+      keyOf: (context) => {
+        const resolved = this.resolve(context)
         return resolved instanceof Fault ? undefined : keyOf(resolved)
       },
     }
   }
 
-  open(session: Session, exchange: Exchange): ProxySession | Fault {
+  open(session: Session, context: RequestContext): ProxySession | Fault {
     if (this.retired) return REPLACED
-    const resolved = this.resolve(exchange)
+    const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
     return this.mayPass(session) && !session.onStream
-      ? this.passSession(session, exchange, resolved)
+      ? this.passSession(session, context, resolved)
       : this.linkSession(session, resolved)
   }
 
-  resume(session: Session, exchange: Exchange, ticket: Ticket): BackendSession | undefined {
+  resume(session: Session, context: RequestContext, ticket: Ticket): BackendSession | undefined {
     const { kind, key, upstream } = ticket
-    const resolved = this.resolve(exchange)
+    const resolved = this.resolve(context)
     // A session continues only at the server where it was opened.
-    if (this.retired || resolved instanceof Fault || this.sessionContext.keyOf(exchange) !== key)
+    if (this.retired || resolved instanceof Fault || this.sessionContext.keyOf(context) !== key)
       return undefined
     if (kind !== 'upstream' || !this.passes(session)) return undefined
-    const made = this.passSession(session, exchange, resolved)
+    const made = this.passSession(session, context, resolved)
     made.resume(upstream)
     return made
   }
 
-  async adopt(session: Session, exchange: Exchange): Promise<Adopted> {
+  async adopt(session: Session, context: RequestContext): Promise<Adopted> {
     const { served } = session
     if (served instanceof LinkSession && served.isMovable && this.context.together)
-      return this.goOn(served, session, exchange)
+      return this.goOn(served, session, context)
     const handshake = served instanceof ProxySession ? served.handshake : handshakeOf(session)
-    const made = this.open(session, exchange)
+    const made = this.open(session, context)
     // The client has not initialized yet.
     if (made instanceof Fault || !handshake) return made
     const opened = await made.adopt(handshake, served instanceof ProxySession ? served.restore() : [])
@@ -276,38 +276,38 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   /** Continues a session with several servers; unchanged servers notice nothing. */
-  private async goOn(served: LinkSession, session: Session, exchange: Exchange): Promise<Adopted> {
+  private async goOn(served: LinkSession, session: Session, context: RequestContext): Promise<Adopted> {
     if (this.retired) return REPLACED
-    const resolved = this.resolve(exchange)
+    const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
     await served.goOn(this.sessionContext, resolved, this.linkOptions(session, resolved))
     return served
   }
 
-  viewerOf(exchange: Exchange): string | undefined {
-    return this.sessionContext.keyOf(exchange)
+  viewerOf(context: RequestContext): string | undefined {
+    return this.sessionContext.keyOf(context)
   }
 
-  async alone(exchange: Exchange, given: Request, text: string, endpoint: Endpoint): Promise<Alone> {
+  async alone(context: RequestContext, given: Request, text: string, endpoint: Endpoint): Promise<Alone> {
     if (this.retired) return REPLACED
     this.sessions.watch()
     // A subscription is unlimited in time, so it is not counted.
     const listens = given.method === 'subscriptions/listen'
-    if (!listens) this.count(exchange)
-    const resolved = this.resolve(exchange)
+    if (!listens) this.count(context)
+    const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
     const { only } = this
     const [first] = resolved as [Resolved]
     const local = this.localFor(given)
     if (local) return local
     if (!only) {
-      const sharing = exchange.replicas?.hasPlaces ? await this.sharing(resolved, given.params) : []
-      const place = placeOf(sharing, keyOf(resolved), exchange, endpoint)
-      const elsewhere = place && this.inPlace(exchange, given, text, place)
+      const sharing = context.replicas?.hasPlaces ? await this.sharing(resolved, given.params) : []
+      const place = placeOf(sharing, keyOf(resolved), context, endpoint)
+      const elsewhere = place && this.inPlace(context, given, text, place)
       const answer = elsewhere ? await elsewhere : undefined
       if (answer) return answer
       return this.statelessRequest(
-        exchange,
+        context,
         given,
         text,
         endpoint,
@@ -319,20 +319,20 @@ class ProxyBackend implements McpProxy, ServerUser {
     const asked = only.protocol(first, given.params)
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
-    const place = placeOf([sharingOf(only, protocol)], first.key, exchange, endpoint)
-    const elsewhere = place && this.inPlace(exchange, given, text, place)
+    const place = placeOf([sharingOf(only, protocol)], first.key, context, endpoint)
+    const elsewhere = place && this.inPlace(context, given, text, place)
     const answer = elsewhere ? await elsewhere : undefined
     if (answer) return answer
     // The gateway must read subscriptions to end them and add reload notifications. With search, lists are cached for
     // each caller.
-    const searches = listingOf(exchange) !== undefined
+    const searches = listingOf(context) !== undefined
     // A task belongs to its caller, though the server knows only the gateway.
     const hasTasks = isOfTask(given.method) || declaresTasks(given.params)
-    const isRead = listens || exchange.isLine || this.context.judged || searches || hasTasks
+    const isRead = listens || context.isLine || this.context.judged || searches || hasTasks
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
-      return passStateless(exchange, given, text, first, upstream, endpoint)
+      return passStateless(context, given, text, first, upstream, endpoint)
     return this.statelessRequest(
-      exchange,
+      context,
       given,
       text,
       endpoint,
@@ -421,13 +421,13 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   private passSession(
     session: Session,
-    exchange: Exchange,
+    context: RequestContext,
     resolved: readonly Resolved[],
   ): PassThroughSession {
     const { upstream, probe } = this.only as UpstreamServer
     return new PassThroughSession(this.sessionContext, session, resolved, {
       upstream,
-      shared: exchange.replicas !== undefined,
+      shared: context.replicas !== undefined,
       instead: async ({ ok }) => {
         // A server that speaks only 2026-07-28 refuses every handshake, so messages are bridged.
         const fits = ok ? this.passes(session) : (await probe.of(resolved[0] as Resolved)) !== 'stateless'
@@ -552,12 +552,12 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   /** The answer of the worker with the shared child or session; undefined: this worker has it. */
   private inPlace(
-    exchange: Exchange,
+    context: RequestContext,
     given: Request,
     text: string,
     place: readonly (string | null)[],
   ): Promise<HttpResponse | undefined> | undefined {
-    const { replicas, stay } = exchange
+    const { replicas, stay } = context
     // A continued call is routed by its `requestState`.
     if (!replicas || given.params.requestState !== undefined) return undefined
     const elsewhere = replicas.inPlace(stringify([...this.ids, ...place]), text, given.id)
@@ -583,7 +583,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   private async statelessRequest(
-    exchange: Exchange,
+    context: RequestContext,
     given: Request,
     text: string,
     { caller }: Endpoint,
@@ -591,18 +591,18 @@ class ProxyBackend implements McpProxy, ServerUser {
     resolved: Resolved,
     upstream?: Upstream,
   ): Promise<Alone> {
-    const { replicas } = exchange
+    const { replicas } = context
     const { filter, view } = upstream ?? {}
     if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
     // A call that waits for input is kept in one replica.
-    const request = await resumed(exchange, replicas, given, text)
+    const request = await resumed(context, replicas, given, text)
     if (request instanceof HttpResponse) return request
     return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter, view)
   }
 
   /** Renders the templates of every server for one caller. */
-  private resolve(exchange: Exchange): Resolved[] | Fault {
-    const all = this.definitions.map((definition) => definition.resolve(exchange))
+  private resolve(context: RequestContext): Resolved[] | Fault {
+    const all = this.definitions.map((definition) => definition.resolve(context))
     const refusals = all.filter((one) => one instanceof Fault)
     const [refusal] = refusals
     const hasOthers = this.local !== undefined || refusals.length < all.length
@@ -611,7 +611,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   /** Counts a stateless request until it ends. */
-  private count({ stay }: Exchange): void {
+  private count({ stay }: RequestContext): void {
     this.alones++
     stay.onGone(() => {
       this.alones--

@@ -3,7 +3,6 @@ import {
   type Backend,
   type BackendSession,
   type Call,
-  type Exchange,
   errorText,
   Fault,
   httpStatusOf,
@@ -15,6 +14,7 @@ import {
   ownRequest,
   type PassThrough,
   type Request,
+  type RequestContext,
   type RequestId,
   type Session,
 } from '../../mcp/index.ts'
@@ -50,7 +50,7 @@ export interface SessionContext {
   /** Whether a reload has replaced the backend. */
   isRetired(): boolean
   /** Digest of the servers' template values for a caller. */
-  keyOf(exchange: Exchange): string | undefined
+  keyOf(context: RequestContext): string | undefined
 }
 
 /** The answer to a failed `initialize`. */
@@ -105,11 +105,11 @@ export abstract class ProxySession implements BackendSession {
   }
 
   /** The caller's credentials may have changed. */
-  admits(exchange: Exchange): boolean {
+  admits(context: RequestContext): boolean {
     const { varies, perCaller, keyOf } = this.context
-    // With token exchange, each request brings the caller's newest token.
+    // With token context, each request brings the caller's newest token.
     if (!varies || (this.session.caller !== undefined && !perCaller)) return true
-    return keyOf(exchange) === this.key
+    return keyOf(context) === this.key
   }
 
   /** Whether a call of the client is running, or the session is otherwise in use. */
@@ -141,7 +141,12 @@ export abstract class ProxySession implements BackendSession {
     this.onClosed?.()
   }
 
-  abstract initialize(session: Session, request: Request, text: string, exchange: Exchange): Promise<Opened>
+  abstract initialize(
+    session: Session,
+    request: Request,
+    text: string,
+    context: RequestContext,
+  ): Promise<Opened>
   /** Opens a session to replace another server's, with the same handshake and state. */
   abstract adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
   /** Requests that restore this session's state in a new one. */

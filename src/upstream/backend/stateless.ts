@@ -112,7 +112,7 @@ export class StatelessRequest implements StatelessServer {
   }
 
   private callOf(call: Call, message: Request, onShaping?: StatelessCall['onShaping']): StatelessCall {
-    const { headers, stay, peer } = call.exchange
+    const { headers, stay, peer } = call.context
     return {
       message,
       headers,
@@ -138,7 +138,7 @@ export async function answerShaped(
   text: string,
   shaping: Shaping,
 ): Promise<void> {
-  const shown = stringify(await shapedResponse(raw, shaping, call.exchange.results?.keeper(call)))
+  const shown = stringify(await shapedResponse(raw, shaping, call.context.results?.keeper(call)))
   const savedChars = text.length - shown.length
   call.answer(shown, { ...endOf(raw), ...(savedChars > 0 && { savedChars }) }, statusOfError(raw.error))
 }

@@ -2,11 +2,11 @@ import type { HttpResponse } from '../../access/http-response.ts'
 import type { JsonObject } from '../../json/index.ts'
 import {
   digestOfRequest,
-  type Exchange,
   errorText,
   isObject,
   json,
   type Replicas,
+  type RequestContext,
   type RequestId,
   UNKNOWN_STATE,
 } from '../../mcp/index.ts'
@@ -24,7 +24,7 @@ export function boundTo({ message, caller, resolved }: StatelessCall): string {
  * @param text of the request as received
  */
 export async function resumed(
-  exchange: Exchange,
+  context: RequestContext,
   replicas: Replicas,
   request: Request,
   text: string,
@@ -32,16 +32,16 @@ export async function resumed(
   const { requestState } = request.params
   if (requestState === undefined) return request
   const waiting = replicas.unseal(String(requestState))
-  if (!waiting) return unknown(exchange, request.id)
+  if (!waiting) return unknown(context, request.id)
   const { owner, state } = waiting
   if (!replicas.isOwn(owner))
-    return (await replicas.forward(owner, text, request.id)) ?? unknown(exchange, request.id)
+    return (await replicas.forward(owner, text, request.id)) ?? unknown(context, request.id)
   const params = { ...request.params, requestState: state }
   return { ...request, params, raw: { ...request.raw, params } }
 }
 
-function unknown(exchange: Exchange, id: RequestId): HttpResponse {
-  return json(exchange, errorText(id, UNKNOWN_STATE))
+function unknown(context: RequestContext, id: RequestId): HttpResponse {
+  return json(context, errorText(id, UNKNOWN_STATE))
 }
 
 /** The server with waiting calls that every replica can find. */

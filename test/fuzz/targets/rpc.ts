@@ -1,5 +1,5 @@
 import { memory } from '../../../src/access/memory.ts'
-import type { Exchange, Message } from '../../../src/mcp/index.ts'
+import type { Message, RequestContext } from '../../../src/mcp/index.ts'
 import { receive } from '../../../src/mcp/receive.ts'
 import { readTexts } from '../../../src/upstream/transport/channel.ts'
 import { depthOf, isAmbiguous, readWritten, type Written } from '../../support/json-reader.ts'
@@ -99,7 +99,7 @@ function judge(message: Message, written: Written): void {
   holds(typeof message.method === 'string', 'a method is no string')
 }
 
-function exchangeOf(text: string): Exchange {
+function exchangeOf(text: string): RequestContext {
   return {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -111,7 +111,7 @@ function exchangeOf(text: string): Exchange {
     onGone: () => () => {},
     stay: { begin: () => undefined, hold: memory.hold() },
     body: async () => ({ text: Buffer.from(text).toString() }),
-  } as unknown as Exchange
+  } as unknown as RequestContext
 }
 
 /** The message that the client wrote, as UTF-8 holds it. */

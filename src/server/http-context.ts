@@ -7,15 +7,15 @@ import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import type { Peer, Stay } from '../access/stay.ts'
-import type { Approval, Arrival, Identity, StepRequest } from '../access/steps.ts'
+import type { Approval, Identity, RequestHead, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
-  type Exchange,
   type Hub,
   headersOf,
   nodePair,
   type Replicas,
+  type RequestContext,
   type RequestHeaders,
   type Results,
   readBody,
@@ -26,7 +26,7 @@ import {
 import type { Endpoint } from './endpoints.ts'
 
 /** A request before its route is known. */
-export class HttpArrival implements Arrival {
+export class HttpRequestHead implements RequestHead {
   readonly headers: RequestHeaders
 
   constructor(protected readonly c: Context) {
@@ -60,7 +60,7 @@ export interface Proxies {
 }
 
 /** One request to an endpoint of a route, from the first step to the end of its response. */
-export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
+export class HttpContext extends HttpRequestHead implements RequestContext, StepRequest {
   readonly method: string
   readonly path: string
   readonly requestId: string
@@ -90,7 +90,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     readonly route: Route,
     readonly endpoint: Endpoint,
     private readonly hub: Hub,
-    private readonly replicasOf?: (exchange: HttpExchange) => Replicas,
+    private readonly replicasOf?: (context: HttpContext) => Replicas,
     private readonly proxies?: Proxies,
   ) {
     super(c)

@@ -7,17 +7,17 @@ import type { Approval, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
-  type Exchange,
   type KeptResults,
-  type LineExchange,
+  type LineContext,
+  type RequestContext,
   type Results,
   resultsOf,
   UnservedSpans,
 } from '../mcp/index.ts'
-import { newRequestId } from './exchange.ts'
+import { newRequestId } from './http-context.ts'
 
 /** One line of standard input as a request to a route, from a single anonymous caller. */
-export class StdioExchange implements LineExchange, StepRequest {
+export class StdioContext implements LineContext, StepRequest {
   readonly isLine = true
   readonly method = 'POST'
   readonly path: string
@@ -91,7 +91,7 @@ export class StdioExchange implements LineExchange, StepRequest {
     return this.path
   }
 
-  async body(): ReturnType<Exchange['body']> {
+  async body(): ReturnType<RequestContext['body']> {
     if (!this.stay.hold.add(parsedSize(this.line))) return { failure: 'no-room' }
     return isUtf8(this.line) ? { text: this.line.toString('utf8') } : { failure: 'not-utf8' }
   }
