@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build } from 'esbuild'
 
 /** Many small files, which every command loads; all other packages stay what npm has installed. */
-const INLINED = ['yaml', 'commander', 'chalk', 'diff', 'fastest-levenshtein', 'semver']
+const INLINED = ['js-yaml', 'yaml', 'commander', 'chalk', 'diff', 'fastest-levenshtein', 'semver']
 const FOLDER = 'dist/bin'
 
 /** Where `config/thread.ts` looks for them. */

@@ -13,13 +13,13 @@ import {
 } from '../config/index.ts'
 import { decode, type FileReader, unreadable } from '../config/loader.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
-import { configurationSteps, fileTooLarge, limited, readSchemaFile } from '../config/read.ts'
+import { fileTooLarge, limited, parseConfiguration, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
-import { MAX_TENANT_FILE, writtenKey } from '../config/yaml/document.ts'
+import { MAX_TENANT_FILE } from '../config/yaml/syntax.ts'
 import { type Finding, finding, hasErrors, type Path, sortFindings } from '../findings/index.ts'
 import { isObject, type Json } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
-import { alignment, atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
+import { alignment, giveWayToCalls, inTurns } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
 import { type Alone, checkAlone, type Together, togetherAgain, togetherSteps } from './together.ts'
@@ -29,26 +29,20 @@ import { type Alone, checkAlone, type Together, togetherAgain, togetherSteps } f
  * `checkTogether`. Never throws.
  */
 export function readConfiguration(source: Source, env: Env, options: CheckOptions = {}): ReadConfiguration {
-  return atOnce(readSteps(source, env, options))
-}
-
-/** The same, with pauses. */
-function* readSteps(source: Source, env: Env, options: CheckOptions): Steps<ReadConfiguration> {
   const { tenants } = options
-  const tenant = tenants ? yield* writtenTenant(source) : DEFAULT_TENANT
+  const tenant = tenants ? writtenTenant(source) : DEFAULT_TENANT
   if (tenant !== DEFAULT_TENANT && isLarge(source))
     return refused(source, [fileTooLarge(source, MAX_TENANT_FILE)])
-  yield
-  const read = yield* configurationSteps(source, envOfTenant(env, tenant, tenants))
-  if (!read.configuration) return read
-  yield
-  const long = tenant === DEFAULT_TENANT ? undefined : longTemplate(read)
-  if (long) return refused(source, limited([...read.findings, long], source.file))
-  const found = inOneGo('check a configuration', source.file, () =>
-    runChecks(FIELD_CHECKS, read as Read, options),
+  const { file } = source
+  const read = inOneGo('read a configuration', file, () =>
+    parseConfiguration(source, envOfTenant(env, tenant, tenants)),
   )
+  if (!read.configuration) return read
+  const long = tenant === DEFAULT_TENANT ? undefined : longTemplate(read)
+  if (long) return refused(source, limited([...read.findings, long], file))
+  const found = inOneGo('check a configuration', file, () => runChecks(FIELD_CHECKS, read as Read, options))
   if (tenants && read.configuration.tenant !== tenant) found.push(variableTenant(read))
-  return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], read.file) }
+  return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], file) }
 }
 
 /** Escapes, aliases and merges may give a key that the text does not show. */
@@ -62,31 +56,17 @@ function isLarge({ text }: Source): boolean {
 }
 
 /**
- * The tenant as the text gives it, without any variable: before it is known whose the file is, it may read none. Absent and
- * of the wrong form: the default, for which the file is checked as it is. Where a large file hides it: any but the default.
+ * The tenant as the text gives it, without any variable: a file may read none before its tenant is known. If it is absent or
+ * of the wrong form: the default, for which the file is checked as it is.
  */
-function* writtenTenant(source: Source): Steps<string> {
+function writtenTenant(source: Source): string {
   if (!MAY_NAME_TENANT.test(source.text)) return DEFAULT_TENANT
-  const large = isLarge(source)
-  // It is refused, so it need not be parsed.
-  const line = large ? TENANT_LINE.exec(source.text)?.[3] : undefined
+  // A large file of a tenant is refused, so it need not be parsed.
+  const line = isLarge(source) ? TENANT_LINE.exec(source.text)?.[3] : undefined
   if (line !== undefined && line !== DEFAULT_TENANT) return line
-  const written = (large && jsonKey(source, 'tenant')) || (yield* writtenKey(source, 'tenant'))
-  if (written !== null && !written?.includes('$')) return written ?? DEFAULT_TENANT
-  if (large) return ''
   const { value } = readSchemaFile(source, {}, 'configuration')
   const tenant = isObject(value) ? value.tenant : undefined
   return typeof tenant === 'string' ? tenant : DEFAULT_TENANT
-}
-
-/** The text of a key of a large JSON file, of which a tree would take long. */
-function jsonKey({ text }: Source, key: string): string | undefined {
-  try {
-    const value = JSON.parse(text)
-    return isObject(value) && typeof value[key] === 'string' ? value[key] : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** A file that is not looked at any further. */
@@ -272,7 +252,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     },
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
     async read(source: Source): Promise<ReadConfiguration> {
-      return known(source) ?? (await inTurns(readSteps(source, env, options)))
+      return known(source) ?? readConfiguration(source, env, options)
     },
     /** As `checkTogether`; what is checked here is the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {

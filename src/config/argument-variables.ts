@@ -2,7 +2,7 @@ import { type Finding, finding } from '../findings/index.ts'
 import { isObject, type Json } from '../json/index.ts'
 import { quote } from '../text/index.ts'
 import type { Source } from './model.ts'
-import type { Nodes } from './yaml/locate.ts'
+import type { Nodes } from './yaml/places.ts'
 
 /** Keys whose items are the arguments of a tool, or are most likely meant to be. */
 const ARGUMENT_LISTS = ['args', 'params', 'parameters', 'arguments']
@@ -25,8 +25,8 @@ export function withArgumentCures(
     const name = variableName(source.text.slice(start, end))
     if (name === undefined) return found
     const i = tools.findIndex((_, index) => {
-      const [from = 0, to = 0] = nodes.at(['tools', index])?.range ?? []
-      return from <= start && end <= to
+      const tool = nodes.at(['tools', index])
+      return tool !== undefined && tool.start <= start && end <= tool.end
     })
     if (!argumentNames(tools[i]).includes(name)) return found
     const action = `{{.Args.${name}}}`

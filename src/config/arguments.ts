@@ -1,4 +1,3 @@
-import { isScalar } from 'yaml'
 import { type Finding, type Report, suggest, toFinding } from '../findings/index.ts'
 import {
   ExactNumber,
@@ -13,7 +12,7 @@ import { quote, quoteAll } from '../text/index.ts'
 import { schemaErrors } from './json-schema/check-schema.ts'
 import type { Arg, Locate, Path, Tool } from './model.ts'
 import { type Describe, describer, describeType, variableAt } from './schema-findings.ts'
-import type { Nodes } from './yaml/locate.ts'
+import type { Nodes } from './yaml/places.ts'
 
 interface Context {
   file: string
@@ -133,10 +132,8 @@ function readTyped(
 function textOf(given: Json, path: Path, nodes: Nodes): string | undefined {
   if (typeof given === 'string') return given
   if (Array.isArray(given) || isObject(given) || given === null) return undefined
-  const node = nodes.at(path)
-  return isScalar(node) && node.source !== undefined && !node.source.includes('${')
-    ? node.source
-    : String(given)
+  const source = nodes.at(path)?.source
+  return source !== undefined && !source.includes('${') ? source : String(given)
 }
 
 function parsed(text: string): Json | undefined {

@@ -6,7 +6,7 @@ import type { Look, Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
 import { NOT_PLAIN, notPlain, plainBytes } from './plain-file.ts'
 import { startThread, type Thread } from './thread.ts'
-import { MAX_FILE_SIZE } from './yaml/document.ts'
+import { MAX_FILE_SIZE } from './yaml/syntax.ts'
 
 /** Reads files, in their order and some at a time, with a finding for each that cannot be read. */
 export type FileReader = (

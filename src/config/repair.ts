@@ -1,10 +1,10 @@
 import type { ErrorObject } from 'ajv'
-import type { Node } from 'yaml'
 import { isObject, type Json, type JsonObject, pointerOf, setOwn, stringify, valueAt } from '../json/index.ts'
 import type { Path } from './model.ts'
 import { meantKey, pointerPath } from './schema-findings.ts'
 import { type LoadedSchema, type Shape, schemaErrorsOf, shapeAt } from './schemas.ts'
-import type { Nodes } from './yaml/locate.ts'
+import type { Nodes } from './yaml/places.ts'
+import type { YamlNode } from './yaml/values.ts'
 
 /** Taking a value out may make its map faulty, and that the list that holds it. */
 const MAX_ROUNDS = 12
@@ -18,7 +18,7 @@ interface Faulty {
   nodes: Nodes
   errors: readonly ErrorObject[]
   /** Nodes whose values are not what was meant. */
-  spoilt: ReadonlySet<Node>
+  spoilt: ReadonlySet<YamlNode>
 }
 
 /** A value that the schema accepts, good enough to look for more that is wrong; never to be served. */

@@ -1,11 +1,10 @@
 import type { ErrorObject } from 'ajv'
-import { isScalar } from 'yaml'
 import { type Place, type Report, suggest } from '../findings/index.ts'
 import { isObject, pointerSegments, valueAt } from '../json/index.ts'
 import { nearest, quote, quoteAll, shorten } from '../text/index.ts'
 import type { Path } from './model.ts'
 import { type LoadedSchema, type SchemaNode, shapeAt, titled } from './schemas.ts'
-import type { Nodes } from './yaml/locate.ts'
+import type { Nodes } from './yaml/places.ts'
 
 interface Context extends Place {
   value: unknown
@@ -372,8 +371,8 @@ export function describeValue(value: unknown): string {
 
 /** The text of the scalar at a path, if it holds an environment variable. */
 export function variableAt(path: Path, nodes: Nodes): string | undefined {
-  const node = nodes.at(path)
-  return isScalar(node) && node.source?.includes('${') ? node.source : undefined
+  const source = nodes.at(path)?.source
+  return source?.includes('${') ? source : undefined
 }
 
 /** Describes the value at a path. */

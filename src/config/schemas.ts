@@ -6,7 +6,7 @@ import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../json/index.ts'
 import { lowerFirst } from '../text/index.ts'
 import { makeAjv } from './json-schema/ajv.ts'
-import type { Nodes } from './yaml/locate.ts'
+import type { Nodes } from './yaml/places.ts'
 
 export interface LoadedSchema {
   schema: SchemaNode
@@ -96,11 +96,6 @@ export function regexFault(text: string): string | undefined {
 /** Up to so many characters all errors of a value are collected at once: that takes time by their square. */
 const SMALL = 256 * 1024
 
-/** Whether `schemaErrorsOf` has nothing to report. */
-export function isValid(value: Json, size: number, schema: LoadedSchema): boolean {
-  return (size <= SMALL ? schema.validate : schema.validateFirst)(value)
-}
-
 /**
  * All errors of a value by its schema. Of a large file the items of its lists are validated one by one, until
  * there are `most` errors, and of a single large item only the first error is told.
@@ -127,7 +122,7 @@ export function schemaErrorsOf(
     for (const [i, item] of items.entries()) {
       if (errors.length >= most) return errors
       const wrapped = { ...frame, [key]: [item] }
-      const [start = 0, end = 0] = nodes.at([key, i])?.range ?? []
+      const { start = 0, end = 0 } = nodes.at([key, i]) ?? {}
       const found = end - start <= SMALL ? all(wrapped, schema) : first(wrapped, schema)
       for (const error of found) {
         const inItem = error.instancePath.startsWith(`/${key}/0`)

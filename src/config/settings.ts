@@ -18,7 +18,7 @@ import type {
 import { readSchemaFile } from './read.ts'
 import { describeValue, schemaFinding } from './schema-findings.ts'
 import { loadSchema, shapeAt } from './schemas.ts'
-import { scalarValue } from './yaml/yaml-values.ts'
+import { scalarValue } from './yaml/values.ts'
 
 /** What the command line may set; values as written there. */
 export interface SettingsFlags {

@@ -59,7 +59,7 @@ describe('a reader', () => {
     }
   })
 
-  test('lets others have their turn in the middle of a file, and among many', async (t) => {
+  test('lets others have their turn among many', async (t) => {
     let now = performance.now()
     t.mock.method(performance, 'now', () => (now += 100))
     let turns = 0
@@ -70,11 +70,7 @@ describe('a reader', () => {
     let immediate = setImmediate(count)
     t.after(() => clearImmediate(immediate))
     const { read, together } = createReader({})
-    // A tab is left to the reader that pauses.
-    const args = Array.from({ length: 100 }, (_, i) => `#\t${i}\n`).join('')
-    const reads = [await read({ file: 'a.yaml', text: args + config('a') })]
-    assert.ok(turns > 5, `${turns} turns`)
-    turns = 0
+    const reads = [await read({ file: 'a.yaml', text: config('a') })]
     for (let i = 0; i < 20; i++) reads.push(await read({ file: `${i}.yaml`, text: config(`b-${i}`) }))
     turns = 0
     await together(reads)

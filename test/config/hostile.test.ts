@@ -13,6 +13,8 @@ const cases: [name: string, text: string, code: string | undefined][] = [
     `name: a\nx-a: ${'['.repeat(200)}${']'.repeat(200)}`,
     'yaml-syntax',
   ],
+  ['brackets that close without indentation', `x-a: [\n${' [\n],\n'.repeat(100_000)}]`, 'missing-key'],
+  ['an open bracket before many', `x-a: [\n${' [\n ],\n'.repeat(30_000)}`, 'yaml-syntax'],
   ['tags in a row', '! '.repeat(300_000), 'yaml-syntax'],
   ['variables without end', `name: "${'${A:'.repeat(many)}"`, 'too-many-findings'],
   ['unset variables', `name: "${'${A} '.repeat(many)}"`, 'too-many-findings'],

@@ -181,11 +181,7 @@ test('a list that is merged by its alias: its maps count, its places are known, 
   assert.deepEqual(told('x-l: {<<: [[{a: 1}]]}'), ['wrong-type'])
   // Each of these lists stands for two of the one before it.
   const doubled = Array.from({ length: 60 }, (_, i) => `x-${i + 1}: &l${i + 1} [*l${i}, *l${i}]\n`)
-  assert.deepEqual(told(`x-0: &l0 [{a: 1}]\n${doubled.join('')}x-z: {<<: *l60}`), [
-    'bad-alias',
-    'wrong-type',
-    'wrong-type',
-  ])
+  assert.deepEqual(told(`x-0: &l0 [{a: 1}]\n${doubled.join('')}x-z: {<<: *l60}`), ['bad-alias'])
 })
 
 test('the key __proto__ is a key like any other', () => {
