@@ -1,5 +1,5 @@
 // Makes the Grafana dashboard of the metric catalogue; `npm run docs` writes it, and a test compares it with what is committed.
-import { Hub } from '../../src/mcp/index.ts'
+import { SessionRegistry } from '../../src/mcp/index.ts'
 import { gaugesOf } from '../../src/server/gauges.ts'
 import { createMetrics, type MetricDefinition } from '../../src/telemetry/metrics.ts'
 
@@ -42,7 +42,7 @@ function catalogue(): readonly MetricDefinition[] {
     throw new Error('the values of metrics are not read here')
   }
   const readiness = { unready: none, lastGood: 0 }
-  return createMetrics(gaugesOf({ live: none, hub: new Hub(), readiness }), () => new Map()).catalogue
+  return createMetrics(gaugesOf({ live: none, registry: new SessionRegistry(), readiness }), () => new Map()).catalogue
 }
 
 const legend = (labels: readonly string[]) =>

@@ -3,10 +3,10 @@ import type { Ticket } from '../cluster/index.ts'
 import type { Accounted, Accounting, Call } from './call.ts'
 import type { Fault } from './fault.ts'
 import type { RequestContext } from './http.ts'
-import type { Hub } from './hub.ts'
 import type { Message, Request } from './protocol.ts'
 import type { Messages } from './receive.ts'
 import type { Session } from './session.ts'
+import type { SessionRegistry } from './session-registry.ts'
 
 /** The service behind a prefix. A reload that changes it creates a new one. */
 export interface Backend {
@@ -113,7 +113,7 @@ export interface StatelessServer {
 /** A prefix, its backend, and the caller of the current request. */
 export interface Endpoint {
   prefix: string
-  hub: Hub
+  registry: SessionRegistry
   /** Identity, if the route authenticates callers; sessions are bound to it. */
   caller: string | undefined
   backend: Backend

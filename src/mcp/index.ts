@@ -44,7 +44,6 @@ export {
   rpcError,
   tooMuch,
 } from './http.ts'
-export { Hub, type HubOptions, type Kept } from './hub.ts'
 export { KeptResults } from './kept-results.ts'
 export { idInEnds, lineSplitter, oneLine, readInTurns } from './message-lines.ts'
 export { checkStandardHeaders, declaredParamHeaders, paramHeaderFault } from './mirror.ts'
@@ -55,6 +54,7 @@ export { type Results, resultsOf } from './read-result.ts'
 export type { Messages } from './receive.ts'
 export { type Replicas, sessionIdOf, unknownSession } from './replicas.ts'
 export { type Session, textOf } from './session.ts'
+export { type Kept, SessionRegistry, type SessionRegistryOptions } from './session-registry.ts'
 export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'
 export { mismatch, statusOfError } from './stateless.ts'
 export { type LineContext, StdioConnection } from './stdio-connection.ts'

@@ -22,21 +22,25 @@ export function beginSession(
   facts: Pick<SessionFacts, 'revision' | 'onStream'>,
 ): Begun | Promise<Begun> {
   const { sharer } = context.stay
-  const { hub, prefix, caller, account } = endpoint
+  const { registry, prefix, caller, account } = endpoint
   const begun = (session: Session | LimitName) => begin(session, context, endpoint)
   const mark = context.replicas?.mark()
-  const session = hub.openSession({ prefix, caller, sharer, mark, ...facts }, account)
+  const session = registry.openSession({ prefix, caller, sharer, mark, ...facts }, account)
   return session instanceof Promise ? session.then(begun) : begun(session)
 }
 
 type Begun = Session | LimitName | Fault
 
-function begin(session: Session | LimitName, context: RequestContext, { hub, backend }: Endpoint): Begun {
+function begin(
+  session: Session | LimitName,
+  context: RequestContext,
+  { registry, backend }: Endpoint,
+): Begun {
   if (typeof session === 'string') return session
   session.listing = listingOf(context)
   const served = backend.open(session, context)
   if (served instanceof Fault) {
-    hub.endSession(session)
+    registry.endSession(session)
     return served
   }
   session.served = served
@@ -85,7 +89,7 @@ function elicits({ params: { capabilities } }: Request): boolean {
  * Sessions outlive their backend: at the first request after a reload the new backend takes over the session, while
  * running calls end on the old one.
  */
-export function adopt(session: Session, context: RequestContext, { backend, hub }: Endpoint) {
+export function adopt(session: Session, context: RequestContext, { backend, registry }: Endpoint) {
   session.changing ??= change().finally(() => {
     session.changing = undefined
   })
@@ -103,7 +107,7 @@ export function adopt(session: Session, context: RequestContext, { backend, hub 
       return served
     }
     served?.close(false)
-    hub.endSession(session)
+    registry.endSession(session)
     return undefined
   }
 }

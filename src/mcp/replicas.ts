@@ -94,21 +94,21 @@ export type Located =
 
 /** Finds the session or replica of a client's session id. */
 export function locate(context: RequestContext, endpoint: Endpoint, named: string): Located {
-  const { hub, prefix, caller } = endpoint
+  const { registry, prefix, caller } = endpoint
   const { replicas } = context
   if (!replicas) {
-    const session = hub.session(named, prefix, caller)
+    const session = registry.session(named, prefix, caller)
     return session && { session }
   }
   const ticket = replicas.read(named)
   if (!ticket) return undefined
-  const local = hub.session(ticket.id, prefix, caller)
+  const local = registry.session(ticket.id, prefix, caller)
   // Sessions opened here need no ticket.
   if (local && local.owner === undefined) return { session: local }
   // A replica that does not serve the session only records its end.
   const isEnd = context.method === 'DELETE'
   if (!local && replicas.isPassed && (isEnd || ticket.kind !== 'held') && !replicas.isOwn(ticket.owner)) {
-    if (isEnd) hub.forbid(ticket.id)
+    if (isEnd) registry.forbid(ticket.id)
     return undefined
   }
   const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE
@@ -123,9 +123,9 @@ export function localSession(
   endpoint: Endpoint,
   named: string,
 ): Session | undefined {
-  const { hub, prefix, caller } = endpoint
+  const { registry, prefix, caller } = endpoint
   const id = replicas ? replicas.read(named)?.id : named
-  return id === undefined ? undefined : hub.session(id, prefix, caller)
+  return id === undefined ? undefined : registry.session(id, prefix, caller)
 }
 
 /**
@@ -133,16 +133,16 @@ export function localSession(
  */
 export function sessionIdOf(
   { replicas }: Pick<RequestContext, 'replicas'>,
-  { hub, prefix, caller }: Pick<Endpoint, 'hub' | 'prefix' | 'caller'>,
+  { registry, prefix, caller }: Pick<Endpoint, 'registry' | 'prefix' | 'caller'>,
   named: string,
 ): string | undefined {
-  return replicas ? replicas.read(named)?.id : hub.session(named, prefix, caller)?.id
+  return replicas ? replicas.read(named)?.id : registry.session(named, prefix, caller)?.id
 }
 
 /** Resumes a session opened by another replica, if the backend can. */
 function resume(
   context: RequestContext,
-  { hub, prefix, caller, backend, account }: Endpoint,
+  { registry, prefix, caller, backend, account }: Endpoint,
   ticket: Ticket,
   local: Session | undefined,
 ): Session | undefined {
@@ -152,10 +152,10 @@ function resume(
   const { sharer } = context.stay
   const mark = context.replicas?.mark()
   const facts = { id, prefix, caller, sharer, revision, owner, onStream: false, mark }
-  const session = local ?? hub.takeUp(facts, account)
+  const session = local ?? registry.takeUp(facts, account)
   if (session && !local) session.listing = listingOf(context)
   const served = session && backend.resume(session, context, ticket)
-  if (session && !served && !local) hub.endSession(session)
+  if (session && !served && !local) registry.endSession(session)
   if (!session || !served) return undefined
   session.elicits = ticket.elicits === true
   session.serveBy(served)

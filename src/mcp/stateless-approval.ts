@@ -114,7 +114,7 @@ export async function resumeApproval(
     if (!replicas.isOwn(owner)) return (await replicas.forward(owner, text, request.id)) ?? unknown()
     handle = state
   }
-  const parked = endpoint.hub.approvals.take(handle, boundTo(request, endpoint))
+  const parked = endpoint.registry.approvals.take(handle, boundTo(request, endpoint))
   if (!parked) return unknown()
   const { approved, inner } = parked
   if (approved) return { request: withState(request, inner, inputResponses), answer: 'accepted' }
@@ -193,7 +193,7 @@ function park(
 ): string | undefined {
   const { stay, replicas } = context
   const { sharer } = stay
-  const handle = endpoint.hub.approvals.add({ sharer, ...parked }, boundTo(request, endpoint))
+  const handle = endpoint.registry.approvals.add({ sharer, ...parked }, boundTo(request, endpoint))
   return handle === undefined ? undefined : PREFIX + (replicas?.seal(handle) ?? handle)
 }
 

@@ -7,7 +7,6 @@ import { discover, isDiscovered, listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import { failing, hand } from './hand.ts'
 import { faultResponse, notAcceptable, type RequestContext, rpcError, takesEvents } from './http.ts'
-import type { Hub, Kept, Listener } from './hub.ts'
 import { aloneSource } from './list-source.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
 import { refuses } from './permit.ts'
@@ -26,6 +25,7 @@ import {
   STATELESS_REVISIONS,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './protocol.ts'
+import type { Kept, Listener, SessionRegistry } from './session-registry.ts'
 import { isApprovedAlone, keepsApproval, type Resumed, resumeApproval } from './stateless-approval.ts'
 import type { LoneReply } from './stream.ts'
 
@@ -61,7 +61,7 @@ export async function answerAlone<Answer>(
   endpoint: Endpoint,
   makeReply: () => LoneReply<Answer>,
 ): Promise<HttpResponse | Answer> {
-  const { generation } = endpoint.hub
+  const { generation } = endpoint.registry
   const resumed = context.approval && (await resumeApproval(context, given, text, endpoint))
   if (resumed instanceof HttpResponse) return resumed
   const { request, answer } = resumed ?? { request: given }
@@ -127,7 +127,7 @@ function judgeAlone(
 
 /** A stateless request. An HTTP client cancels it by disconnecting (2026-07-28, Cancellation). */
 class StatelessCall extends Call implements Kept, Listener {
-  private readonly hub: Hub
+  private readonly registry: SessionRegistry
   private readonly endpoint: Endpoint
   readonly prefix: string
   /** Of a subscription, which is notified of reloads and ends with the gateway. */
@@ -141,15 +141,15 @@ class StatelessCall extends Call implements Kept, Listener {
     reply: LoneReply<unknown>,
     readonly generation: number,
   ) {
-    const { hub, prefix, account } = endpoint
+    const { registry, prefix, account } = endpoint
     super(context, request, text, STATELESS_REVISIONS[0], reply, account)
-    this.hub = hub
+    this.registry = registry
     this.endpoint = endpoint
     this.prefix = prefix
     // A subscription is unlimited in time, so it does not count as a running call.
     if (request.method === 'subscriptions/listen') context.stay.uncount()
     reply.watch(() => this.cancel())
-    hub.keep(this)
+    registry.keep(this)
   }
 
   override answer(text: string, end?: CallEnd, status?: number, headers?: Record<string, string>): void {
@@ -169,7 +169,7 @@ class StatelessCall extends Call implements Kept, Listener {
   override subscribed(kinds: ReadonlySet<ListKind>): void {
     if (this.kinds || this.over) return
     this.kinds = kinds
-    this.hub.listen(this)
+    this.registry.listen(this)
   }
 
   write(comment: string): void {
@@ -183,8 +183,8 @@ class StatelessCall extends Call implements Kept, Listener {
 
   protected override end(): void {
     super.end()
-    this.hub.drop(this)
-    if (this.kinds) this.hub.unlisten(this)
+    this.registry.drop(this)
+    if (this.kinds) this.registry.unlisten(this)
   }
 }
 

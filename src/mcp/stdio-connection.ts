@@ -179,7 +179,7 @@ export class StdioConnection {
     this.#session = undefined
     this.#handshake = undefined
     this.#refused = true
-    if (before) endpoint.hub.endSession(before, true)
+    if (before) endpoint.registry.endSession(before, true)
     const session = this.#begin(context, endpoint)
     if (typeof session === 'string') return this.#say(tooMuch(context, session, request.id))
     if (session instanceof Fault) return this.#say(faultResponse(context, session, request.id))
@@ -202,9 +202,9 @@ export class StdioConnection {
   }
 
   /** Ends a session that could not be opened. */
-  #drop(session: Session, { hub }: Endpoint): void {
+  #drop(session: Session, { registry }: Endpoint): void {
     if (this.#session === session) this.#session = undefined
-    hub.endSession(session)
+    registry.endSession(session)
   }
 
   /** The client cannot notice the loss: it continues in a new session, whose lists may differ. */

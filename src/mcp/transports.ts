@@ -19,7 +19,6 @@ import {
   takesEvents,
   tooMuch,
 } from './http.ts'
-import type { Hub } from './hub.ts'
 import { adopt, beginSession, FIRST_REVISION, handshake } from './opening.ts'
 import {
   allowsBatches,
@@ -37,6 +36,7 @@ import { refusedBatch } from './refused.ts'
 import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from './replicas.ts'
 import { markIn } from './resumption.ts'
 import type { Session } from './session.ts'
+import type { SessionRegistry } from './session-registry.ts'
 import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
 import { EventStream, PostReply } from './stream.ts'
 
@@ -116,9 +116,9 @@ async function open(
   if (typeof session === 'string') return tooMuch(context, session, request.id)
   if (session instanceof Fault) return faultResponse(context, session, request.id)
   const opened = await handshake(session, request, text, context, endpoint)
-  const { hub } = endpoint
+  const { registry } = endpoint
   if (!opened.ok) {
-    hub.endSession(session)
+    registry.endSession(session)
     return json(context, opened.text, opened.status, opened.headers)
   }
   session.opened(context)
@@ -129,7 +129,7 @@ async function open(
 /** Opens a session's GET stream for server-initiated messages, or resumes one. */
 function get(
   context: RequestContext,
-  { hub }: Endpoint,
+  { registry }: Endpoint,
   session: Session,
 ): HttpResponse | Promise<HttpResponse> {
   const { passThrough } = session.served
@@ -137,8 +137,10 @@ function get(
   if (!takesEvents(context.headers.accept)) return notAcceptable(context, 'text/event-stream')
   const lastEventId = context.headers['last-event-id']
   const found = lastEventId === undefined ? undefined : session.log.find(lastEventId)
-  if (found || lastEventId === undefined) return openStream(context, hub, session, found)
-  return goOnElsewhere(context, lastEventId).then((answer) => answer ?? openStream(context, hub, session))
+  if (found || lastEventId === undefined) return openStream(context, registry, session, found)
+  return goOnElsewhere(context, lastEventId).then(
+    (answer) => answer ?? openStream(context, registry, session),
+  )
 }
 
 /** Forwards to the replica that sent the event; undefined: it is unreachable. */
@@ -155,18 +157,18 @@ async function goOnElsewhere(
 /** @param found stream to resume, and number of the last event received */
 function openStream(
   context: RequestContext,
-  hub: Hub,
+  registry: SessionRegistry,
   session: Session,
   found?: ReturnType<Session['log']['find']>,
 ): HttpResponse {
   const connection = new EventStream(context, () => {
     stream.disconnected(connection)
     if (!stream.isConnected) session.streams = session.streams.filter((other) => other !== stream)
-    hub.drop(connection)
+    registry.drop(connection)
   })
   const stream = found?.stream ?? session.log.open(connection)
   connection.write(': open\n\n')
-  hub.keep(connection)
+  registry.keep(connection)
   if (found) stream.resume(connection, found.after)
   // On a call's own stream, send queued messages too, as they may belong to that call.
   if (found?.stream.ofCall) {
@@ -183,7 +185,7 @@ function leave(context: RequestContext, endpoint: Endpoint): HttpResponse | Prom
   return withSession(context, endpoint, async (session) => {
     if (session.served.admits?.(context) === false) return unknownSession(context)
     const ended = await endElsewhere(context, session)
-    endpoint.hub.endSession(session, !ended, context.replicas !== undefined)
+    endpoint.registry.endSession(session, !ended, context.replicas !== undefined)
     return new HttpResponse(204, context.replyHeaders)
   })
 }
@@ -260,7 +262,7 @@ export async function serveSse(
   messagePath: string,
 ): Promise<HttpResponse> {
   if (context.method !== 'GET') return methodNotAllowed(context, 'GET')
-  const { hub } = endpoint
+  const { registry } = endpoint
   // The revision is negotiated later; until then, the transport's own applies.
   const session = await beginSession(context, endpoint, { revision: '2024-11-05', onStream: true })
   if (typeof session === 'string') return tooMuch(context, session)
@@ -270,8 +272,8 @@ export async function serveSse(
   }
   const stream = new EventStream(context, () => {
     session.streams = []
-    hub.drop(stream)
-    hub.endSession(session)
+    registry.drop(stream)
+    registry.endSession(session)
   })
   // The address must identify the session to other replicas too.
   const listing = context.listing === undefined ? '' : `&discovery=${context.listing}`
@@ -279,7 +281,7 @@ export async function serveSse(
   stream.write(event(address, 'endpoint'))
   session.open(stream)
   session.opened(context)
-  hub.keep(stream)
+  registry.keep(stream)
   return eventStream(context, stream.body)
 }
 

@@ -5,7 +5,7 @@ import { HttpResponse } from '../access/http-response.ts'
 import type { Refusal, Step } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
-import { type Hub, INVALID_REQUEST } from '../mcp/index.ts'
+import { INVALID_REQUEST, type SessionRegistry } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { findEndpoint } from './endpoints.ts'
@@ -24,7 +24,7 @@ interface Plants {
 export interface AppParts extends StepParts {
   /** The current table; a request keeps the one it began with. */
   table: () => Table
-  hub: Hub
+  registry: SessionRegistry
   log: Logger
   /** The admin routes. */
   ownPages?: OwnPages
@@ -42,10 +42,10 @@ type Env = { Variables: { context: HttpContext } }
 
 /** The Hono app: path → route → steps → endpoint. */
 export function createApp(parts: AppParts): Hono {
-  const { table, hub, log, plants, elsewhere, cluster, proxies, onForward = () => {} } = parts
+  const { table, registry, log, plants, elsewhere, cluster, proxies, onForward = () => {} } = parts
   const other = otherPages(parts)
   const replicas =
-    cluster && ((context: HttpContext) => replicasOf(context, { cluster, hub, log, onForward }))
+    cluster && ((context: HttpContext) => replicasOf(context, { cluster, registry, log, onForward }))
 
   const app = new Hono<Env>()
   if (plants) app.use(plantsOf(plants, parts))
@@ -57,7 +57,7 @@ export function createApp(parts: AppParts): Hono {
   app.use(async (c, next) => {
     const found = findEndpoint(table(), c.req.path)
     if (!found) return (await other(c)).toWeb()
-    const context = new HttpContext(c, found.route, found.endpoint, hub, replicas, proxies)
+    const context = new HttpContext(c, found.route, found.endpoint, registry, replicas, proxies)
     c.set('context', context)
     await next()
     context.settle(c.res.status)
@@ -65,7 +65,7 @@ export function createApp(parts: AppParts): Hono {
   for (const step of routeSteps(parts)) app.use(middleware(step))
   app.all('*', async (c) => {
     const context = c.get('context')
-    return (await context.endpoint.serve(context, hub)).toWeb()
+    return (await context.endpoint.serve(context, registry)).toWeb()
   })
   app.onError((error, { req }) => {
     unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)

@@ -4,14 +4,14 @@ import { type RateRefusal, rateStep } from '../access/rate.ts'
 import { limitsStep, type Peer } from '../access/stay.ts'
 import { runSteps, type Step } from '../access/steps.ts'
 import type { Route, Table } from '../build/types.ts'
-import { type Hub, StdioConnection } from '../mcp/index.ts'
+import { type SessionRegistry, StdioConnection } from '../mcp/index.ts'
 import { facing } from './endpoints.ts'
 import { StdioContext } from './stdio-context.ts'
 
 interface StdioParts {
   /** The current table. */
   table: () => Table
-  hub: Hub
+  registry: SessionRegistry
   /** Counts running calls. */
   calls: Quota
   /** Refuses requests that could not be logged; absent: not required. */
@@ -25,7 +25,7 @@ interface StdioParts {
  * @param send receives the lines for the client
  */
 export function connectStdio(
-  { table, hub, calls, audit, onRateRefused }: StdioParts,
+  { table, registry, calls, audit, onRateRefused }: StdioParts,
   first: Route,
   send: (line: string) => void,
 ): StdioConnection {
@@ -36,11 +36,11 @@ export function connectStdio(
   return new StdioConnection({
     endpoint() {
       const route = routeNow()
-      return route && facing({ route, caller: undefined }, hub)
+      return route && facing({ route, caller: undefined }, registry)
     },
     async arrive(line) {
       last = routeNow() ?? last
-      const context = new StdioContext(line, last, peer, hub.results)
+      const context = new StdioContext(line, last, peer, registry.results)
       const refused = await runSteps(steps, context)
       if (refused && 'message' in refused) context.refused = refused.message
       return context

@@ -3,9 +3,9 @@ import type { PublicDocument, Route, Table } from '../build/types.ts'
 import { endpointPath } from '../config/index.ts'
 import {
   type Backend,
-  type Hub,
   type Endpoint as McpEndpoint,
   methodNotAllowed,
+  type SessionRegistry,
   serveMcp,
   serveMessage,
   serveSse,
@@ -18,22 +18,22 @@ export interface Endpoint {
   allow: string
   /** Whether it is public, even if the route authenticates callers. */
   open?: boolean
-  serve(context: HttpContext, hub: Hub): HttpResponse | Promise<HttpResponse>
+  serve(context: HttpContext, registry: SessionRegistry): HttpResponse | Promise<HttpResponse>
 }
 
 /** The endpoint at `{prefix}/mcp` and so on, by the last segment of the path. */
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   mcp: {
     allow: 'POST, GET, DELETE, OPTIONS',
-    serve: (context, hub) => serveMcp(context, facing(context, hub)),
+    serve: (context, registry) => serveMcp(context, facing(context, registry)),
   },
   sse: {
     allow: 'GET, OPTIONS',
-    serve: (context, hub) => serveSse(context, facing(context, hub), messagesAt(context)),
+    serve: (context, registry) => serveSse(context, facing(context, registry), messagesAt(context)),
   },
   message: {
     allow: 'POST, OPTIONS',
-    serve: (context, hub) => serveMessage(context, facing(context, hub)),
+    serve: (context, registry) => serveMessage(context, facing(context, registry)),
   },
 }
 
@@ -45,9 +45,12 @@ function messagesAt({ outerPrefix, route, path }: HttpContext): string {
 }
 
 /** The MCP endpoint of a route and caller. */
-export function facing({ route, caller }: Pick<HttpContext, 'route' | 'caller'>, hub: Hub): McpEndpoint {
+export function facing(
+  { route, caller }: Pick<HttpContext, 'route' | 'caller'>,
+  registry: SessionRegistry,
+): McpEndpoint {
   const { prefix, backend, account } = route
-  return { prefix, hub, caller, backend: backend as Backend, account }
+  return { prefix, registry, caller, backend: backend as Backend, account }
 }
 
 /**

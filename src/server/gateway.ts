@@ -15,7 +15,7 @@ import type { Difference, Loaded, Reload, Route, Table } from '../build/types.ts
 import { type Cluster, createCluster } from '../cluster/index.ts'
 import type { ListenAddress, PlantSettings, ServerLimits, Settings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { Hub, headersOf, type StdioConnection } from '../mcp/index.ts'
+import { headersOf, SessionRegistry, type StdioConnection } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
@@ -49,7 +49,7 @@ export interface Gateway {
   readonly app: Hono
   /** The app of `admin.listen`, with only the admin routes. Absent: `app` has them. */
   adminApp?: Hono
-  hub: Hub
+  registry: SessionRegistry
   table(): Table
   /**
    * Starts MCP servers with `policy: onStart` or `preinstalled`; call it once the gateway listens, as starting may take
@@ -92,9 +92,12 @@ export async function createGateway(
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
   const options = withLiveParts(given)
   const { settings, log, shared, workers } = options
-  const hub = new Hub({ ...settings.limits, ...(shared && { sharedQuota: shared.sessions }) })
+  const registry = new SessionRegistry({
+    ...settings.limits,
+    ...(shared && { sharedQuota: shared.sessions }),
+  })
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
-  const gauges = gaugesOf({ live: () => live, hub, readiness, ...options })
+  const gauges = gaugesOf({ live: () => live, registry, readiness, ...options })
   const metrics = createMetrics(gauges, refusals, workers?.counted)
   const telemetry = await openTelemetry(options, metrics)
   const redis = settings.redis && !workers ? redisBuckets(settings.redis, log) : undefined
@@ -105,7 +108,7 @@ export async function createGateway(
       onDropped: () => metrics.auditDropped(),
       tenantOf: (prefix) => live.table.routes.get(prefix)?.tenant,
     }))
-  const live: LiveTable = new LiveTable(options, hub, {
+  const live: LiveTable = new LiveTable(options, registry, {
     onCall: metrics.call,
     onSession: metrics.session,
     onUnanswered: metrics.unanswered,
@@ -123,7 +126,7 @@ export async function createGateway(
   const loaded = await live.load()
   if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
   if (hasErrors(loaded.findings) && !options.skipInvalid) {
-    hub.close()
+    registry.close()
     redis?.close()
     await live.close()
     await audit?.close()
@@ -133,7 +136,7 @@ export async function createGateway(
   // With workers, the parent logs the start.
   if (!shared) audit?.onStart(loaded)
   limitMemory(settings.limits)
-  const gateway = await serve(options, live, hub, { metrics, audit }, readiness)
+  const gateway = await serve(options, live, registry, { metrics, audit }, readiness)
   const { close } = gateway
   gateway.close = async () => {
     await close()
@@ -182,7 +185,7 @@ interface Told {
 async function serve(
   { settings, log, version, shared, workers }: GatewayOptions,
   live: LiveTable,
-  hub: Hub,
+  registry: SessionRegistry,
   told: Told,
   readiness: Readiness,
 ): Promise<Gateway> {
@@ -210,14 +213,14 @@ async function serve(
     unready: readiness.unready,
     metrics,
     status: async (overseer: Overseer) => {
-      const parts = { live, hub, version, startedAt, settings, workers: await workers?.statuses() }
+      const parts = { live, registry, version, startedAt, settings, workers: await workers?.statuses() }
       return statusSteps({ ...parts, history: reloads.history() }, overseer)
     },
     served: () => [...live.table.prepared.values()],
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
-  const adminApp = admin?.listen && adminAppOf(admin.listen, { hub, log, guardOf, pages })
-  const common = commonParts(live, hub, { settings, log, shared }, told)
+  const adminApp = admin?.listen && adminAppOf(admin.listen, { registry, log, guardOf, pages })
+  const common = commonParts(live, registry, { settings, log, shared }, told)
   const app = createApp({
     ...common,
     overload: new Overload(settings.limits.maxEventLoopDelay),
@@ -235,24 +238,24 @@ async function serve(
   return {
     app,
     ...(adminApp && { adminApp }),
-    hub,
+    registry,
     table: () => live.table,
     startServers: () => live.start(),
     unready: readiness.unready,
     ownAddresses: live.outbound.own,
     beginDrain() {
       draining = true
-      hub.endStreams()
+      registry.endStreams()
     },
     reloads,
     reload: (name?: string) => reloads.request('call', name),
     diff: () => live.diff(),
-    ...asWorker(live, hub, { metrics, logins: uncounted }),
+    ...asWorker(live, registry, { metrics, logins: uncounted }),
     connect: (route: Route, send: (line: string) => void) => connectStdio(common, route, send),
     onLoopDelay: metrics.loopDelay,
     async close() {
       await reloads.close()
-      hub.close()
+      registry.close()
       await live.close()
       await cluster?.close()
       await plants?.close()
@@ -283,14 +286,14 @@ function clusterOf(
 /** What the parent requests from a worker, and a worker from the parent. */
 function asWorker(
   live: LiveTable,
-  hub: Hub,
+  registry: SessionRegistry,
   { metrics, logins }: { metrics: Metrics; logins: Logins },
 ): Pick<Gateway, 'prepare' | 'counted' | 'logins' | 'serving'> {
   return {
     prepare: (names) => live.prepare(names),
     counted: metrics.counted,
     logins,
-    serving: () => servingStatus(live, hub),
+    serving: () => servingStatus(live, registry),
   }
 }
 
@@ -306,13 +309,13 @@ function probesHere({ elsewhere }: Shared, { unready }: Readiness): Elsewhere {
 /** Parts common to HTTP and stdio clients. */
 function commonParts(
   live: LiveTable,
-  hub: Hub,
+  registry: SessionRegistry,
   { settings, log, shared }: Pick<GatewayOptions, 'settings' | 'log'> & { shared: Shared | undefined },
   { metrics, audit }: Told,
 ) {
   return {
     table: () => live.table,
-    hub,
+    registry,
     calls: callQuota(settings.limits, shared),
     audit: audit?.step,
     onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
@@ -383,19 +386,19 @@ function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits, share
 }
 
 interface AdminAppParts {
-  hub: Hub
+  registry: SessionRegistry
   log: GatewayOptions['log']
   guardOf: (bind: string) => HostGuard
   pages: Omit<OwnPagesParts, 'bind' | 'guard'>
 }
 
 /** The app for the admin routes on their own listener. */
-function adminAppOf(bind: ListenAddress, { hub, log, guardOf, pages }: AdminAppParts): Hono {
+function adminAppOf(bind: ListenAddress, { registry, log, guardOf, pages }: AdminAppParts): Hono {
   // Web pages cannot reach a socket; clients of sockets use `localhost`.
   const guard = guardOf(bind.path === undefined ? bind.host : 'localhost')
   return createApp({
     table: () => EMPTY_TABLE,
-    hub,
+    registry,
     log,
     guard,
     ownPages: createOwnPages({ ...pages, bind, guard }),

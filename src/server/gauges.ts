@@ -1,5 +1,5 @@
 import { memory } from '../access/memory.ts'
-import type { Hub } from '../mcp/index.ts'
+import type { SessionRegistry } from '../mcp/index.ts'
 import type { BreakerState } from '../net/index.ts'
 import type { GaugeDefinition, Sample } from '../telemetry/metrics.ts'
 import type { LiveOptions, LiveTable } from './live.ts'
@@ -17,7 +17,7 @@ export interface Readiness {
 export interface GaugeParts extends Pick<LiveOptions, 'connections'> {
   /** Undefined until it exists. */
   live: () => LiveTable
-  hub: Hub
+  registry: SessionRegistry
   readiness: Readiness
 }
 
@@ -82,7 +82,7 @@ function breakerStates({ table: { prepared, routes } }: LiveTable): Sample[] {
 
 /** Gauges with current values. */
 export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
-  const { live, hub } = parts
+  const { live, registry } = parts
   const proxied = (of: 'sessions' | 'connections') => () =>
     [...live().table.routes.values()].flatMap(({ prefix, tenant, proxy }) =>
       proxy ? [{ labels: { tenant, prefix: prefix || '/' }, value: proxy.proxy.status()[of] }] : [],
@@ -125,7 +125,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       help: 'Sessions of clients, by prefix',
       read: () => {
         const { routes } = live().table
-        return [...hub.sessionsByPrefix()].map(([prefix, value]) => {
+        return [...registry.sessionsByPrefix()].map(([prefix, value]) => {
           const tenant = routes.get(prefix)?.tenant
           return { labels: { prefix: prefix || '/', ...(tenant !== undefined && { tenant }) }, value }
         })
@@ -135,7 +135,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       name: 'plantgw_streams',
       over: 'sum',
       help: 'Open streams to clients',
-      read: () => plain(hub.counts().streams),
+      read: () => plain(registry.counts().streams),
     },
     {
       name: 'plantgw_buffered_bytes',

@@ -11,7 +11,6 @@ import type { Approval, Identity, RequestHead, StepRequest } from '../access/ste
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
-  type Hub,
   headersOf,
   nodePair,
   type Replicas,
@@ -20,6 +19,7 @@ import {
   type Results,
   readBody,
   resultsOf,
+  type SessionRegistry,
   sessionIdOf,
   UnservedSpans,
 } from '../mcp/index.ts'
@@ -81,7 +81,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   private kept: Results | undefined
 
   /**
-   * @param hub sessions and kept results of all callers
+   * @param registry sessions and kept results of all callers
    * @param replicasOf creates the request's view of other replicas; absent: a single process
    * @param proxies reads headers of proxies; absent: none is trusted
    */
@@ -89,7 +89,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     c: Context,
     readonly route: Route,
     readonly endpoint: Endpoint,
-    private readonly hub: Hub,
+    private readonly registry: SessionRegistry,
     private readonly replicasOf?: (context: HttpContext) => Replicas,
     private readonly proxies?: Proxies,
   ) {
@@ -150,15 +150,17 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   }
 
   get results(): Results | undefined {
-    if (this.route.keepsResults) this.kept ??= resultsOf(this.hub.results, this.route.prefix, this)
+    if (this.route.keepsResults) this.kept ??= resultsOf(this.registry.results, this.route.prefix, this)
     return this.kept
   }
 
   sessionId(): string | undefined {
     // The older transport sends it in the query.
     const named = this.headers['mcp-session-id'] ?? this.parameter('sessionId')
-    const { hub, caller, route } = this
-    return named === undefined ? undefined : sessionIdOf(this, { hub, prefix: route.prefix, caller }, named)
+    const { registry, caller, route } = this
+    return named === undefined
+      ? undefined
+      : sessionIdOf(this, { registry, prefix: route.prefix, caller }, named)
   }
 
   readonly query = () => this.c.req.query()

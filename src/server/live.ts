@@ -9,7 +9,7 @@ import { buildTable, changesOf, differenceOf, EMPTY_TABLE } from '../build/table
 import type { BuildOptions, Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
 import { secretsOf } from '../cluster/index.ts'
 import { type Env, qualifiedName, type ReadConfigurationsResult } from '../config/index.ts'
-import type { Hub } from '../mcp/index.ts'
+import type { SessionRegistry } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
@@ -104,7 +104,7 @@ export class LiveTable {
 
   constructor(
     private readonly options: LiveOptions,
-    private readonly hub: Hub,
+    private readonly registry: SessionRegistry,
     { onOutboundRefusal, ...hears }: Hears,
   ) {
     this.hears = hears
@@ -155,7 +155,7 @@ export class LiveTable {
 
   /** Notifies clients of changes, and starts and ends servers. */
   private follow(before: Table): void {
-    notifyClients(this.hub, before, this.table)
+    notifyClients(this.registry, before, this.table)
     this.options.onTable?.(this.table)
     this.start(before)
     const successors = successorsOf(before, this.table)
@@ -292,25 +292,29 @@ function versionsOf(
 const LISTS = ['tools', 'prompts', 'resources'] as const
 
 /** Sessions survive a reload: they are notified of changed lists, and end if their prefix is gone. */
-function notifyClients(hub: Hub, before: Table, after: Table): void {
+function notifyClients(registry: SessionRegistry, before: Table, after: Table): void {
   const routes = changed(before.prepared, after.prepared).flatMap(([, old]) => old.routes)
-  const heard = hub.heard()
+  const heard = registry.heard()
   for (const old of routes) {
     const { prefix } = old
     const route = after.routes.get(prefix)
-    if (!route) hub.endPrefix(prefix)
+    if (!route) registry.endPrefix(prefix)
     else if (old.proxy !== route.proxy) {
-      for (const list of LISTS) hub.listChanged(prefix, list)
+      for (const list of LISTS) registry.listChanged(prefix, list)
       // Subscriptions refer to the old server.
-      hub.endListeners(prefix)
-    } else if (heard.has(prefix)) listsChanged(hub, old, route)
+      registry.endListeners(prefix)
+    } else if (heard.has(prefix)) listsChanged(registry, old, route)
   }
 }
 
 /** Notifies clients of changed lists of HTTP tools. */
-function listsChanged(hub: Hub, old: Route, { prefix, lists, discovery, keepsResults }: Route): void {
+function listsChanged(
+  registry: SessionRegistry,
+  old: Route,
+  { prefix, lists, discovery, keepsResults }: Route,
+): void {
   const isShownAlike = discovery?.key === old.discovery?.key && keepsResults === old.keepsResults
-  if (lists.tools !== old.lists.tools || !isShownAlike) hub.listChanged(prefix, 'tools')
-  if (lists.prompts !== old.lists.prompts) hub.listChanged(prefix, 'prompts')
-  if (lists.skills !== old.lists.skills) hub.listChanged(prefix, 'resources')
+  if (lists.tools !== old.lists.tools || !isShownAlike) registry.listChanged(prefix, 'tools')
+  if (lists.prompts !== old.lists.prompts) registry.listChanged(prefix, 'prompts')
+  if (lists.skills !== old.lists.skills) registry.listChanged(prefix, 'resources')
 }

@@ -22,7 +22,6 @@ import {
   errorText,
   event,
   Fault,
-  type Hub,
   INTERNAL_ERROR,
   PROTOCOL_VERSION,
   type Replicas,
@@ -30,6 +29,7 @@ import {
   type RequestId,
   readWhole,
   rpcError,
+  type SessionRegistry,
   STATELESS_REVISIONS,
 } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -84,7 +84,7 @@ export function foreignSecrets(log: Logger, metrics: Pick<Metrics, 'foreignSecre
 
 export interface ReplicaParts {
   cluster: Cluster
-  hub: Hub
+  registry: SessionRegistry
   log: Logger
   onForward: OnForward
 }
@@ -94,7 +94,7 @@ export type OnForward = (prefix: string, outcome: 'ok' | 'gone' | 'failed') => v
 
 /** The other replicas for one request. */
 export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas {
-  const { cluster, hub, log } = parts
+  const { cluster, registry, log } = parts
   const { address } = cluster
   const bound = { prefix: context.route.prefix, caller: context.caller }
   const isOwn = (owner: string) => owner === address
@@ -115,10 +115,10 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
     const abort = () => gone.abort()
     const unwatch = context.onGone(abort)
     const stream = { write: () => {}, close: abort, ...(context.method === 'GET' && { drain: abort }) }
-    hub.keep(stream, !cluster.isWorker?.(owner))
+    registry.keep(stream, !cluster.isWorker?.(owner))
     const ended = () => {
       unwatch()
-      hub.drop(stream)
+      registry.drop(stream)
     }
     // The worker that runs the calls counts them, as they may outlast the answer.
     if (cluster.isWorker?.(owner)) context.stay.uncount()

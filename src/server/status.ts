@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Overseer } from '../access/admin.ts'
 import type { Access, Prepared, Route } from '../build/types.ts'
 import { clientBase, endpointPath, type Settings } from '../config/index.ts'
-import type { Hub } from '../mcp/index.ts'
+import type { SessionRegistry } from '../mcp/index.ts'
 import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
 import type { LiveTable } from './live.ts'
@@ -41,11 +41,11 @@ export interface ServingStatus {
   upstreams: ReadonlyMap<string, ProxyStatus>
 }
 
-export function servingStatus({ table }: LiveTable, hub: Hub): ServingStatus {
+export function servingStatus({ table }: LiveTable, registry: SessionRegistry): ServingStatus {
   const proxied = [...table.routes.values()].flatMap(({ prefix, proxy }) =>
     proxy ? [[prefix, proxy.proxy.status()] as const] : [],
   )
-  return { ...hub.counts(), sessionsOf: hub.sessionsByPrefix(), upstreams: new Map(proxied) }
+  return { ...registry.counts(), sessionsOf: registry.sessionsByPrefix(), upstreams: new Map(proxied) }
 }
 
 export interface ConfigurationStatus {
@@ -86,7 +86,7 @@ export type ReloadStatus = Pick<
 
 export interface StatusParts {
   live: LiveTable
-  hub: Hub
+  registry: SessionRegistry
   history: readonly PastReload[]
   version: string
   startedAt: string
@@ -98,14 +98,14 @@ export interface StatusParts {
 
 /** The status for an administrator, in steps, as thousands of prefixes take long. */
 export function* statusSteps(
-  { live, hub, history, version, startedAt, workers, settings }: StatusParts,
+  { live, registry, history, version, startedAt, workers, settings }: StatusParts,
   { tenant }: Overseer,
 ): Steps<Status> {
   const { table } = live
   const base = clientBase(settings)
   const mine = (of: { tenant: string }) => tenant === undefined || of.tenant === tenant
   const prepared = [...table.prepared.values()].filter(mine)
-  const serving = workers ?? [servingStatus(live, hub)]
+  const serving = workers ?? [servingStatus(live, registry)]
   const routes = [...table.routes.values()].filter(mine)
   const ofTenant = tenant === undefined ? undefined : prepared
   return {

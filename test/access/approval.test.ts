@@ -455,7 +455,7 @@ describe('while the person is asked', TIMEOUT, () => {
 
   test('the time is bounded, and the client learns that the question is over', async (t) => {
     wires.holdOpen(t)
-    const { app, hub, waiting } = await wires.wire({ approval, listed, hub: { answerTime: 1 } })
+    const { app, registry, waiting } = await wires.wire({ approval, listed, registry: { answerTime: 1 } })
     const session = await begin(app)
     const response = await wires.post(app, '/one/mcp', call, session)
     const heard: Loose[] = (await wires.events(response, 3)).map(({ data }) => JSON.parse(data))
@@ -466,12 +466,12 @@ describe('while the person is asked', TIMEOUT, () => {
     assert.equal(heard[1].params.requestId, heard[0].id)
     assert.match(text(heard[2]), /nobody answered in time/)
     assert.equal(waiting.size, 0)
-    hub.close()
+    registry.close()
   })
 
   test('the client may cancel the call, and a late answer opens nothing', async (t) => {
     wires.holdOpen(t)
-    const { app, hub, waiting, cancelled } = await wires.wire({ approval, listed })
+    const { app, registry, waiting, cancelled } = await wires.wire({ approval, listed })
     const session = await begin(app)
     const response = await wires.post(app, '/one/mcp', call, session)
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -484,12 +484,12 @@ describe('while the person is asked', TIMEOUT, () => {
     while (!(await reader.read()).done);
     await wires.post(app, '/one/mcp', { jsonrpc: '2.0', id, result: { action: 'accept' } }, session)
     assert.deepEqual([waiting.size, cancelled], [0, []])
-    hub.close()
+    registry.close()
   })
 
   test('one client has a bounded number of open questions', async (t) => {
     wires.holdOpen(t)
-    const { app, hub } = await wires.wire({ approval, listed })
+    const { app, registry } = await wires.wire({ approval, listed })
     const session = await begin(app)
     const ask = (id: number) => wires.post(app, '/one/mcp', { ...call, id }, session)
     const open = await Promise.all(Array.from({ length: 64 }, (_, i) => ask(i + 100)))
@@ -502,7 +502,7 @@ describe('while the person is asked', TIMEOUT, () => {
     for (let i = 0; i < 64; i++)
       assert.equal((await wires.body(await alone(i))).result.resultType, 'input_required')
     assert.match(text(await wires.body(await alone(99))), /64 questions wait for an answer already/)
-    hub.close()
+    registry.close()
   })
 })
 

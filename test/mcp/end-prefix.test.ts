@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { type BackendSession, Hub, type Session } from '../../src/mcp/index.ts'
+import { type BackendSession, type Session, SessionRegistry } from '../../src/mcp/index.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 
 test('a session goes on where its prefix is served again before its calls have ended', async (t) => {
-  const hub = new Hub()
-  t.after(() => hub.close())
+  const registry = new SessionRegistry()
+  t.after(() => registry.close())
   const account = { tenant: 'default', prefix: '/p', log: await createLog({ level: 'silent' }) }
   const facts = {
     prefix: '/p',
@@ -15,7 +15,10 @@ test('a session goes on where its prefix is served again before its calls have e
     revision: '2025-11-25',
     onStream: false,
   } as const
-  const [gone, again] = [0, 1].map(() => hub.openSession(facts, account) as Session) as [Session, Session]
+  const [gone, again] = [0, 1].map(() => registry.openSession(facts, account) as Session) as [
+    Session,
+    Session,
+  ]
   let drained = () => {}
   const ended = new Promise<void>((resolve) => {
     drained = resolve
@@ -23,10 +26,10 @@ test('a session goes on where its prefix is served again before its calls have e
   const busy = { busy: () => true, drain: () => ended, close() {} } as unknown as BackendSession
   gone.served = busy
   again.served = busy
-  hub.endPrefix('/p')
+  registry.endPrefix('/p')
   again.serveBy({ busy: () => false, close() {} } as unknown as BackendSession)
   drained()
   await setImmediate()
-  assert.equal(hub.session(gone.id, '/p', undefined), undefined)
-  assert.equal(hub.session(again.id, '/p', undefined), again)
+  assert.equal(registry.session(gone.id, '/p', undefined), undefined)
+  assert.equal(registry.session(again.id, '/p', undefined), again)
 })

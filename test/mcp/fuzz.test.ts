@@ -64,7 +64,7 @@ const anyHeaders = fc.record(
 )
 
 test('whatever a client sends, it gets an answer below 500 that is JSON-RPC or nothing', async () => {
-  const { app, hub } = await wire()
+  const { app, registry } = await wire()
   const session = { id: (await open(app, '/one', '2025-03-26'))['mcp-session-id'] }
   await fc.assert(
     fc.asyncProperty(
@@ -83,5 +83,5 @@ test('whatever a client sends, it gets an answer below 500 that is JSON-RPC or n
     ),
     { numRuns: sample(2000) },
   )
-  hub.close()
+  registry.close()
 })

@@ -16,7 +16,7 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>, count: numb
 }
 
 async function served() {
-  const { app, hub, waiting } = await wire()
+  const { app, registry, waiting } = await wire()
   const session = await open(app)
   const get = async (lastEventId?: string, of = session) => {
     const headers = {
@@ -30,13 +30,13 @@ async function served() {
   }
   const call = (key: string, id: number) =>
     post(app, '/one/mcp', rpc('tools/call', { name: 'wait', arguments: { key } }, id), session)
-  return { app, hub, waiting, session, get, call }
+  return { app, registry, waiting, session, get, call }
 }
 
 test('a client that comes back to its GET stream gets what it missed, once', async (t) => {
   holdOpen(t)
-  const { app, hub, get } = await served()
-  const changed = () => hub.listChanged('/one', 'tools')
+  const { app, registry, get } = await served()
+  const changed = () => registry.listChanged('/one', 'tools')
   const first = await get()
   changed()
   changed()
@@ -69,14 +69,14 @@ test('a client that comes back to its GET stream gets what it missed, once', asy
 
 test('a client may come back to one stream any number of times before its connections end', async (t) => {
   holdOpen(t)
-  const { hub, get } = await served()
+  const { registry, get } = await served()
   let stream = await get()
   for (let i = 0; i < 9; i++) {
-    hub.listChanged('/one', 'tools')
+    registry.listChanged('/one', 'tools')
     const [{ id }] = (await read(stream, 1)) as [Seen]
     stream = await get(id)
   }
-  hub.listChanged('/one', 'tools')
+  registry.listChanged('/one', 'tools')
   assert.equal((await read(stream, 1)).length, 1)
 })
 

@@ -32,10 +32,10 @@ test('initialize agrees on each session revision, and on the newest for an unkno
 })
 
 test('initialize without a version is -32602 and opens no session', async () => {
-  const { app, hub } = await wire()
+  const { app, registry } = await wire()
   const response = await post(app, '/one/mcp', rpc('initialize', {}))
   assert.equal((await body(response)).error.code, -32602)
-  assert.equal(hub.counts().sessions, 0)
+  assert.equal(registry.counts().sessions, 0)
 })
 
 test('requests need a session: none is 400, an unknown, foreign-prefix or ended one is 404', async () => {
@@ -182,15 +182,15 @@ test('a client that takes only event streams gets one', async () => {
 
 test('the GET stream carries list changes and keep-alive comments, and ends with the session', async (t) => {
   holdOpen(t)
-  const { app, hub } = await wire({ hub: { keepAlive: 5 } })
+  const { app, registry } = await wire({ registry: { keepAlive: 5 } })
   const session = await open(app)
   const get = (headers: object) => app.request('/one/mcp', { headers: { ...session, ...headers } })
   assert.equal((await get({ accept: 'application/json' })).status, 406)
   const stream = await get({ accept: 'text/event-stream' })
   assert.equal(stream.status, 200)
   assert.equal(stream.headers.get('x-accel-buffering'), 'no')
-  hub.listChanged('/two', 'tools')
-  hub.listChanged('/one', 'tools')
+  registry.listChanged('/two', 'tools')
+  registry.listChanged('/one', 'tools')
   const [changed] = await events(stream, 1)
   assert.deepEqual(JSON.parse(changed!.data), {
     jsonrpc: '2.0',
@@ -201,8 +201,8 @@ test('the GET stream carries list changes and keep-alive comments, and ends with
   assert.equal(new TextDecoder().decode(value), ': keep-alive\n\n')
   await app.request('/one/mcp', { method: 'DELETE', headers: session })
   for (;;) if ((await reader.read()).done) break
-  assert.deepEqual(hub.counts(), { sessions: 0, streams: 0 })
-  hub.close()
+  assert.deepEqual(registry.counts(), { sessions: 0, streams: 0 })
+  registry.close()
 })
 
 test('other methods are 405 with Allow', async () => {
@@ -219,17 +219,19 @@ test('other methods are 405 with Allow', async () => {
 
 test('sessions end when they are idle, and the longest unused makes room', async (t) => {
   holdOpen(t)
-  const { app, hub } = await wire({ hub: { keepAlive: 2, idleTimeout: 0, maxSessions: 2, givesWay: 0 } })
+  const { app, registry } = await wire({
+    registry: { keepAlive: 2, idleTimeout: 0, maxSessions: 2, givesWay: 0 },
+  })
   const sessions = [await open(app), await open(app), await open(app)]
-  assert.ok(hub.counts().sessions <= 2)
-  while (hub.counts().sessions) await new Promise((resolve) => setTimeout(resolve, 1))
+  assert.ok(registry.counts().sessions <= 2)
+  while (registry.counts().sessions) await new Promise((resolve) => setTimeout(resolve, 1))
   assert.equal((await post(app, '/one/mcp', list, sessions[2])).status, 404)
-  hub.close()
+  registry.close()
 })
 
 test('a clock that jumps forward ends no session, and makes none give way', async (t) => {
   t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: Date.now() })
-  const { app, hub } = await wire({ hub: { maxSessions: 2 } })
+  const { app, registry } = await wire({ registry: { maxSessions: 2 } })
   const sessions = [await open(app), await open(app)]
   t.mock.timers.tick(48 * 3_600_000)
   assert.equal(
@@ -237,7 +239,7 @@ test('a clock that jumps forward ends no session, and makes none give way', asyn
     503,
   )
   for (const session of sessions) assert.equal((await post(app, '/one/mcp', list, session)).status, 200)
-  hub.close()
+  registry.close()
 })
 
 test('what a session keeps of its client is bounded: initialize and clientInfo have at most 64 Ki characters', async () => {

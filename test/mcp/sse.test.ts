@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { events, post, rpc, wire } from '../support/wire.ts'
 
 test('HTTP with SSE: the stream names the address, answers come on it', async () => {
-  const { app, hub } = await wire()
+  const { app, registry } = await wire()
   const stream = await app.request('/one/sse', { headers: { accept: 'text/event-stream' } })
   assert.equal(stream.headers.get('content-type'), 'text/event-stream')
   const [endpoint] = await events(stream, 1)
@@ -31,13 +31,13 @@ test('HTTP with SSE: the stream names the address, answers come on it', async ()
   )
 
   await stream.body!.cancel()
-  assert.deepEqual(hub.counts(), { sessions: 0, streams: 0 })
+  assert.deepEqual(registry.counts(), { sessions: 0, streams: 0 })
   const after = await post(app, endpoint!.data, rpc('ping'))
   assert.equal(after.status, 404)
 })
 
 test('messages need a known session of the same prefix', async () => {
-  const { app, hub } = await wire()
+  const { app, registry } = await wire()
   assert.equal((await post(app, '/one/message', rpc('ping'))).status, 400)
   assert.equal((await post(app, '/one/message?sessionId=x', rpc('ping'))).status, 404)
   const stream = await app.request('/one/sse')
@@ -45,7 +45,7 @@ test('messages need a known session of the same prefix', async () => {
   assert.equal((await post(app, endpoint!.data.replace('/one', '/two'), rpc('ping'))).status, 404)
   assert.equal((await post(app, endpoint!.data, '{')).status, 400)
   await stream.body!.cancel()
-  hub.close()
+  registry.close()
 })
 
 test('leaving the stream cancels its calls', async () => {

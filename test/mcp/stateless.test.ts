@@ -130,13 +130,13 @@ test('a batch with a stateless request, and GET or DELETE with its header, are r
 })
 
 test('subscriptions/listen acknowledges first, tags everything, sends what was asked, ends with a result', async () => {
-  const { app, hub } = await wire()
+  const { app, registry } = await wire()
   const asked = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
   const response = await stateless(app, 'subscriptions/listen', { notifications: asked }, {}, { id: 'sub-1' })
-  hub.listChanged('/one', 'prompts')
-  hub.listChanged('/two', 'tools')
-  hub.listChanged('/one', 'tools')
-  hub.close()
+  registry.listChanged('/one', 'prompts')
+  registry.listChanged('/two', 'tools')
+  registry.listChanged('/one', 'tools')
+  registry.close()
   const received = (await events(response, 4)).map(({ data }) => JSON.parse(data))
   const _meta = { 'io.modelcontextprotocol/subscriptionId': 'sub-1' }
   assert.deepEqual(received, [
@@ -148,7 +148,7 @@ test('subscriptions/listen acknowledges first, tags everything, sends what was a
     { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta } },
     { jsonrpc: '2.0', id: 'sub-1', result: { resultType: 'complete', _meta } },
   ])
-  assert.deepEqual(hub.counts(), { sessions: 0, streams: 0 })
+  assert.deepEqual(registry.counts(), { sessions: 0, streams: 0 })
 })
 
 test('subscriptions/listen without a filter is -32602', async () => {
@@ -158,12 +158,12 @@ test('subscriptions/listen without a filter is -32602', async () => {
 })
 
 test('a client that leaves a subscription leaves nothing behind', async () => {
-  const { app, hub } = await wire()
+  const { app, registry } = await wire()
   const response = await stateless(app, 'subscriptions/listen', { notifications: {} })
-  assert.equal(hub.counts().streams, 1)
+  assert.equal(registry.counts().streams, 1)
   await response.body!.cancel()
-  assert.equal(hub.counts().streams, 0)
-  hub.close()
+  assert.equal(registry.counts().streams, 0)
+  registry.close()
 })
 
 test('closing the connection cancels the call', async () => {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Stay } from '../../src/access/stay.ts'
 import { Call } from '../../src/mcp/call.ts'
-import { Hub } from '../../src/mcp/index.ts'
+import { SessionRegistry } from '../../src/mcp/index.ts'
 import { PostReply, StreamReply } from '../../src/mcp/stream.ts'
 import { Turns } from '../../src/upstream/pool/turn.ts'
 import { LastingStream } from '../../src/upstream/transport/lasting-stream.ts'
@@ -54,10 +54,10 @@ finds(
 
 finds(
   'a session that is given to whoever asks',
-  Hub,
+  SessionRegistry,
   'session',
   (right) =>
-    function (this: Hub, id, prefix, caller) {
+    function (this: SessionRegistry, id, prefix, caller) {
       const own = right.call(this, id, prefix, caller)
       const [any] = [...(this as unknown as { sessions: Map<string, typeof own> }).sessions.values()]
       return own && any

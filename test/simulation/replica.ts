@@ -72,7 +72,7 @@ export class Replica {
     if (this.gateway !== gateway) return
     host.isUp = false
     const limit = clock.after(DRAIN.timeout, () => host.cut())
-    await gateway.hub.drain(DRAIN.timeout)
+    await gateway.registry.drain(DRAIN.timeout)
     while (host.exchanges.size) await new Promise<void>((resolve) => void clock.after(20, resolve))
     limit.close()
     if (this.gateway !== gateway) return

@@ -142,7 +142,7 @@ export class World {
     await clock.pass(IDLE * 2 + 30_000)
     if (this.servers.some(({ isAsking }) => isAsking)) await clock.pass(INPUT)
     for (const { gateway, host } of this.replicas) {
-      const { sessions, streams } = gateway?.hub.counts() ?? { sessions: 0, streams: 0 }
+      const { sessions, streams } = gateway?.registry.counts() ?? { sessions: 0, streams: 0 }
       if (sessions) this.violated(`${sessions} sessions are left at ${host.origin}`)
       if (streams) this.violated(`${streams} streams are left at ${host.origin}`)
       if (host.exchanges.size) this.violated(`${host.exchanges.size} requests are left at ${host.origin}`)

@@ -45,11 +45,11 @@ export async function oauthServer(
   const clock = new TestClock()
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
-  const { app, hub } = await oauthWire(t, auth, clock, { ...options, publicUrl: base })
+  const { app, registry } = await oauthWire(t, auth, clock, { ...options, publicUrl: base })
   const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }) as Server
   if (!server.listening) await once(server, 'listening')
   t.after(() => {
-    hub.close()
+    registry.close()
     server.closeAllConnections()
     server.close()
   })

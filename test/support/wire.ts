@@ -9,14 +9,14 @@ import type { Approval, Authenticate } from '../../src/access/steps.ts'
 import { buildTable } from '../../src/build/table.ts'
 import type { PublicDocument, Route } from '../../src/build/types.ts'
 import type { Cors, RateRule } from '../../src/config/model.ts'
-import { Hub, type HubOptions } from '../../src/mcp/index.ts'
+import { SessionRegistry, type SessionRegistryOptions } from '../../src/mcp/index.ts'
 import { type AppParts, createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { type Method, type Service, ToolsBackend } from '../../src/tools/backend.ts'
 
 export interface Wire {
   app: Hono
-  hub: Hub
+  registry: SessionRegistry
   /** Calls of the tool `wait` that are under way; each ends when it is called, or by its signal. */
   waiting: Map<string, () => void>
   /** Names of the calls whose signal was aborted. */
@@ -26,7 +26,7 @@ export interface Wire {
 export interface WireOptions {
   cors?: Cors
   maxRequestSize?: number
-  hub?: HubOptions
+  registry?: SessionRegistryOptions
   bind?: string
   publicUrl?: string
   allowedHosts?: string[]
@@ -50,7 +50,7 @@ export interface WireOptions {
 export async function wire(options: WireOptions = {}): Promise<Wire> {
   const waiting = new Map<string, () => void>()
   const cancelled: string[] = []
-  const hub = new Hub(options.hub)
+  const registry = new SessionRegistry(options.registry)
   const log = await createLog({ level: 'silent', format: 'json' })
   const backend = new ToolsBackend(() => testService(waiting, cancelled, options.listed ?? []))
   const { rates = new Rates() } = options
@@ -110,8 +110,8 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
     ...(publicUrl !== undefined && { publicUrl }),
   })
   return {
-    app: createApp({ table: () => table, hub, guard, log, ...(plants && { plants }), ...options.parts }),
-    hub,
+    app: createApp({ table: () => table, registry, guard, log, ...(plants && { plants }), ...options.parts }),
+    registry,
     waiting,
     cancelled,
   }

@@ -8,7 +8,7 @@ import type { Route } from '../../src/build/types.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/model.ts'
 import { variablesUsed } from '../../src/config/secret-files.ts'
-import { Hub } from '../../src/mcp/index.ts'
+import { SessionRegistry } from '../../src/mcp/index.ts'
 import { createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import type { CallRecord, StreamRecord } from '../../src/telemetry/metrics.ts'
@@ -18,7 +18,7 @@ import { ACCEPT, type Loose } from '../support/wire.ts'
 export interface Proxied {
   url: string
   proxy: McpProxy
-  hub: Hub
+  registry: SessionRegistry
   /** Lines that were logged, parsed. */
   logged: Loose[]
   /** What became of event streams of servers. */
@@ -65,7 +65,7 @@ export async function proxied(
   const onStream = (record: StreamRecord) => void streams.push(record)
   const together = { names: 'prefixed' as const, selections: [], local: undefined }
   const proxy = createProxy(definitions, { ...context, onStream, ...(options.list && { together }) })
-  const hub = new Hub()
+  const registry = new SessionRegistry()
   const route: Route = {
     prefix: '/p',
     ssePrefix: '/p',
@@ -101,13 +101,13 @@ export async function proxied(
     ]),
   )
   const guard = createHostGuard({ bind: '127.0.0.1', allowedHosts: [], allowedOrigins: [] })
-  const app = createApp({ table: () => table, hub, guard, log })
+  const app = createApp({ table: () => table, registry, guard, log })
   const server = createServer(getRequestListener(app.fetch)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   let closed: Promise<void> | undefined
   const close = () => {
     closed ??= (async () => {
-      hub.close()
+      registry.close()
       await proxy.close()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -118,7 +118,7 @@ export async function proxied(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/p/mcp`,
     proxy,
-    hub,
+    registry,
     logged,
     streams,
     calls,

@@ -136,22 +136,22 @@ test('maxSessions: the longest unused makes room, and all in use are a clear ref
 })
 
 test('idle sessions end with their child', TIMEOUT, async (t) => {
-  const { url, hub } = await proxied(t, [stdio({ idleTimeout: '50ms' })])
+  const { url, registry } = await proxied(t, [stdio({ idleTimeout: '50ms' })])
   const client = await open(url)
   const pid = Number(await client.call('pid'))
   await until(() => !lives(pid))
-  assert.equal(hub.counts().sessions, 0)
+  assert.equal(registry.counts().sessions, 0)
 })
 
 test('200 sessions that are opened and abandoned leave nothing', { timeout: 180_000 }, async (t) => {
-  const { url, hub, proxy } = await proxied(t, [stdio({ idleTimeout: '50ms', maxSessions: 200 })])
+  const { url, registry, proxy } = await proxied(t, [stdio({ idleTimeout: '50ms', maxSessions: 200 })])
   const pids = new Set<number>()
   for (let round = 0; round < 20; round++) {
     const opened = await Promise.all(Array.from({ length: 10 }, () => open(url)))
     assert.ok(opened.every(({ initialized }) => initialized.result))
     for (const pid of proxy.status().pids) pids.add(pid)
   }
-  await until(() => hub.counts().sessions === 0 && proxy.status().connections === 0)
+  await until(() => registry.counts().sessions === 0 && proxy.status().connections === 0)
   await until(() => ![...pids].some(lives))
 })
 

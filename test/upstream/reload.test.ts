@@ -200,7 +200,7 @@ for (const change of ['changed', 'taken out'])
         assert.equal((await body(await answer)).result?.content[0].text, 'done')
       if (change === 'changed') return
       assert.equal((await post(made.app, '/a/mcp', call, session)).status, 404)
-      await until(() => made.hub.counts().sessions === 0)
+      await until(() => made.registry.counts().sessions === 0)
     },
   )
 
@@ -245,7 +245,7 @@ test(
       return made.reload()
     })
     for (const told of changed) assert.deepEqual(told, ['notifications/tools/list_changed', 'complete'])
-    for (const told of await heard(() => made.hub.drain())) assert.deepEqual(told, ['complete'])
+    for (const told of await heard(() => made.registry.drain())) assert.deepEqual(told, ['complete'])
     const removed = await heard(() => {
       for (const name of names) rmSync(join(folder, `${name}.yaml`))
       return made.reload()

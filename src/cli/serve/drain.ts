@@ -50,11 +50,11 @@ export async function drain(
   silence.end()
   let limit = setTimeout(() => {
     const message = `The gateway is shutting down: the call did not end within ${timeout / 1000} s (drain.timeout)`
-    gateway.hub.cut(new Fault('lost', message))
+    gateway.registry.cut(new Fault('lost', message))
     // Answers are sent; connections without one are cut off.
     limit = setTimeout(() => server.closeAllConnections(), SILENCE)
   }, timeout)
-  await gateway.hub.drain(timeout + SILENCE)
+  await gateway.registry.drain(timeout + SILENCE)
   await closed
   silence.stop()
   clearTimeout(limit)

@@ -112,7 +112,7 @@ export function reachStdio(gateway: Gateway, { output, cut, prefix, settings, lo
   const route = chosenRoute(gateway.table(), prefix)
   const connection = gateway.connect(route, (line) => output.write(line))
   const limit = () => (gateway.table().routes.get(route.prefix) ?? route).maxRequestSize
-  const end = (why: string) => gateway.hub.cut(new Fault('lost', `The gateway is shutting down: ${why}`))
+  const end = (why: string) => gateway.registry.cut(new Fault('lost', `The gateway is shutting down: ${why}`))
   log.info({ prefix: route.prefix || '/' }, 'serving standard input and output')
   const inputEnd = connection.read(process.stdin, limit).then(() => undefined)
   return {
@@ -126,7 +126,7 @@ export function reachStdio(gateway: Gateway, { output, cut, prefix, settings, lo
       Promise.race([hurry, output.broken])
         .then(() => end('nobody waits for the call'))
         .catch(unexpected('the end of standard output'))
-      const whole = gateway.hub.drain(timeout + SILENCE).then(() => connection.settled())
+      const whole = gateway.registry.drain(timeout + SILENCE).then(() => connection.settled())
       await Promise.race([whole, hurry.then(() => pause(SILENCE))])
       await Promise.race([output.flushed(), hurry, pause(timeout)])
       clearTimeout(timer)

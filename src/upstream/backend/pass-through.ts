@@ -472,7 +472,7 @@ export async function passStateless(
   text: string,
   resolved: Resolved,
   upstream: Upstream,
-  { account, hub }: Pick<Endpoint, 'account' | 'hub'>,
+  { account, registry }: Pick<Endpoint, 'account' | 'registry'>,
 ): Promise<HttpResponse> {
   const { filter } = upstream
   const { id, method, params } = request
@@ -494,10 +494,10 @@ export async function passStateless(
     judged = sent
   }
   const passage = new Passage()
-  hub.keep(passage)
+  registry.keep(passage)
   const operation = upstream.operations.begin({ ...judged, span: call.request.span })
   const onEnd: OnEnd = (end) => {
-    hub.drop(passage)
+    registry.drop(passage)
     operation.passed(end)
     call.record(end)
   }

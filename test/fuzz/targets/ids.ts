@@ -34,7 +34,7 @@ export const ids: Target = {
     const pending = new PendingInput<string>()
     const bound = 'the digest of a request'
     const handle = pending.add('parked', bound, 'me', () => {})
-    const { app, hub } = await wire()
+    const { app, registry } = await wire()
     const session = { id: (await open(app))['mcp-session-id'] }
     const valid = new Set([issued, sealed, handle, session.id])
 
@@ -61,7 +61,7 @@ export const ids: Target = {
       },
       close() {
         pending.close()
-        hub.close()
+        registry.close()
       },
     }
 

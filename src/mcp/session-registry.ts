@@ -34,7 +34,7 @@ export interface Kept {
   give?(fault: Fault): void
 }
 
-export interface HubOptions
+export interface SessionRegistryOptions
   extends Partial<Pick<ServerLimits, 'maxSessions' | 'maxSessionsPerPrefix' | 'maxSessionsPerCaller'>> {
   /** Milliseconds without a request or stream after which a session ends. Default one hour. */
   idleTimeout?: number
@@ -55,7 +55,7 @@ export interface HubOptions
 const BEAT = 1_000
 
 /** Sessions and open streams, which outlive reloads. Closed at exit. */
-export class Hub {
+export class SessionRegistry {
   private readonly idleTimeout: number
   private readonly givesWay: number
   private readonly maxSessions: number
@@ -81,7 +81,7 @@ export class Hub {
   /** How often subscriptions ended because their backend was replaced. */
   generation = 0
 
-  constructor(options: HubOptions = {}) {
+  constructor(options: SessionRegistryOptions = {}) {
     const { idleTimeout = 3_600_000, givesWay = 60_000, keepAlive = 15_000, answerTime } = options
     this.answerTime = answerTime
     this.approvals = new Approvals(answerTime)
