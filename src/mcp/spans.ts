@@ -4,7 +4,6 @@ import {
   type Attributes,
   readContext,
   type Span,
-  type SpanTemplate,
   type TraceContext,
   type Tracer,
 } from '../telemetry/trace.ts'
@@ -17,7 +16,12 @@ import { metaOf, omit, type Request, type RequestId, type Revision } from './pro
 /** Maximum characters of values chosen by clients and servers. */
 const MAX_TEXT = 200
 
-export type Facts = Record<string, string>
+type Facts = Record<string, string | number>
+
+export interface SpanFacts {
+  name: string
+  attributes: Facts
+}
 
 /** Methods whose spans name their target. */
 const NAMED = {
@@ -26,46 +30,21 @@ const NAMED = {
 } as const
 
 /**
- * Span attributes of a request in either direction; never its arguments.
+ * Span name and attributes of a request in either direction; never its arguments.
  * @param shared attributes common to many requests
  */
 export function spanFacts(
   { id, method, params }: Pick<Request, 'method' | 'params'> & { id?: RequestId },
   shared: Attributes,
-): { template: SpanTemplate; own: Facts } {
-  const own: Facts = {}
-  if (id !== undefined) own['jsonrpc.request.id'] = String(id)
-  if (typeof params.uri === 'string') own['mcp.resource.uri'] = shownUri(params.uri).slice(0, MAX_TEXT)
+): SpanFacts {
+  const attributes: Facts = { ...shared, 'mcp.method.name': method.slice(0, MAX_TEXT) }
+  if (id !== undefined) attributes['jsonrpc.request.id'] = String(id)
+  if (typeof params.uri === 'string') attributes['mcp.resource.uri'] = shownUri(params.uri).slice(0, MAX_TEXT)
   if ((method === 'tools/call' || method === 'prompts/get') && typeof params.name === 'string') {
     const target = params.name.slice(0, MAX_TEXT)
-    const name = `${method} ${target}`
-    const facts = () => ({ 'mcp.method.name': method, ...NAMED[method](target) })
-    return { template: templateOf(shared, name, name, facts), own }
+    return { name: `${method} ${target}`, attributes: { ...attributes, ...NAMED[method](target) } }
   }
-  const shown = method.slice(0, MAX_TEXT)
-  // The space keeps a method that a client names like a tool's span apart from it.
-  return { template: templateOf(shared, ` ${shown}`, shown, () => ({ 'mcp.method.name': shown })), own }
-}
-
-/** Clients and servers choose names, so only this many are kept for each set of shared attributes. */
-const MAX_TEMPLATES = 1_000
-const templates = new WeakMap<Attributes, Map<string, SpanTemplate>>()
-
-/** @param key distinguishes templates with the same shared attributes */
-export function templateOf(
-  shared: Attributes,
-  key: string,
-  name: string,
-  facts: () => Attributes,
-): SpanTemplate {
-  const known = templates.get(shared) ?? new Map<string, SpanTemplate>()
-  let template = known.get(key)
-  if (!template) {
-    template = { name, attributes: { ...shared, ...facts() } }
-    templates.set(shared, known.set(key, template))
-    if (known.size > MAX_TEMPLATES) known.delete(known.keys().next().value as string)
-  }
-  return template
+  return { name: method.slice(0, MAX_TEXT), attributes }
 }
 
 export interface ServedRequest {
@@ -83,35 +62,25 @@ export function serverSpan(
   { request, context, revision, account, sessionId }: ServedRequest,
 ): Span {
   context.unserved?.serves(request)
-  const { template, own } = spanFacts(request, servedAs(account, revision, context.isLine))
-  if (sessionId !== undefined) own['mcp.session.id'] = sessionName(sessionId)
+  const { name, attributes } = spanFacts(request, servedAs(account, revision, context.isLine))
+  if (sessionId !== undefined) attributes['mcp.session.id'] = sessionName(sessionId)
   const { address } = context
-  if (address !== undefined) own['client.address'] = address
+  if (address !== undefined) attributes['client.address'] = address
   const inMeta = readContext(metaOf(request.params))
   const inHttp = readContext(context.headers)
   const isOther = inMeta && inHttp?.traceparent !== inMeta.traceparent
-  return tracer.server({ template, own }, inMeta ?? inHttp, isOther ? inHttp : undefined)
+  return tracer.server({ name, attributes }, inMeta ?? inHttp, isOther ? inHttp : undefined)
 }
-
-const served = new WeakMap<Accounting, Map<string, Attributes>>()
-const OVER_HTTP = { 'network.transport': 'tcp', 'network.protocol.name': 'http' }
-const OVER_STDIO = { 'network.transport': 'pipe' }
 
 /** Attributes of all requests of a revision at a prefix. @param revision undefined: unknown */
 export function servedAs(account: Accounting, revision: Revision | undefined, isLine = false): Attributes {
-  const known = served.get(account) ?? new Map<string, Attributes>()
-  const key = `${revision} ${isLine}`
-  let attributes = known.get(key)
-  if (!attributes) {
-    attributes = {
-      ...(revision !== undefined && { 'mcp.protocol.version': revision }),
-      ...(isLine ? OVER_STDIO : OVER_HTTP),
-      'plantgw.tenant': account.tenant,
-      'plantgw.prefix': account.prefix,
-    }
-    served.set(account, known.set(key, attributes))
+  return {
+    ...(revision !== undefined && { 'mcp.protocol.version': revision }),
+    'network.transport': isLine ? 'pipe' : 'tcp',
+    ...(!isLine && { 'network.protocol.name': 'http' }),
+    'plantgw.tenant': account.tenant,
+    'plantgw.prefix': account.prefix,
   }
-  return attributes
 }
 
 /** Parameters with the trace context in `_meta` replaced. */

@@ -1,5 +1,5 @@
 import { statusCodeOf } from '../telemetry/outcome.ts'
-import { type Attributes, readContext, type SpanTemplate, type Tracer } from '../telemetry/trace.ts'
+import { type Attributes, readContext, type Tracer } from '../telemetry/trace.ts'
 import type { Accounting } from './call.ts'
 import type { RequestContext } from './http.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type Request,
   type RequestId,
 } from './protocol.ts'
-import { type Facts, servedAs, sessionName, spanFacts, templateOf } from './spans.ts'
+import { type SpanFacts, servedAs, sessionName, spanFacts } from './spans.ts'
 
 /** Known methods; clients may send any other. */
 const METHODS = new Set(['POST', 'GET', 'DELETE'])
@@ -71,13 +71,13 @@ export class UnservedSpans {
       account,
       REVISIONS.find((known) => known === version),
     )
-    const { template, own } = message ? spanFacts(message, shared) : this.httpFacts(shared)
-    if (address !== undefined) own['client.address'] = address
+    const { name, attributes } = message ? spanFacts(message, shared) : this.httpFacts(shared)
+    if (address !== undefined) attributes['client.address'] = address
     const isRefused = status >= 400
     const session = isRefused ? undefined : context.sessionId()
-    if (session !== undefined) own['mcp.session.id'] = sessionName(session)
+    if (session !== undefined) attributes['mcp.session.id'] = sessionName(session)
     const trace = (message && readContext(metaOf(message.params))) ?? readContext(headers)
-    const start = { template, own, began, isMinor: true }
+    const start = { name, attributes, began, isMinor: true }
     // A refused client does not decide about sampling.
     const span = isRefused ? tracer.server(start, undefined, trace) : tracer.server(start, trace)
     const codeText = code === undefined ? undefined : statusCodeOf({ outcome: 'refused', code })
@@ -90,11 +90,10 @@ export class UnservedSpans {
   }
 
   /** Attributes of a request whose messages were not read. */
-  private httpFacts(shared: Attributes): { template: SpanTemplate; own: Facts } {
+  private httpFacts(shared: Attributes): SpanFacts {
     const { method, path } = this.context
     const isKnown = METHODS.has(method)
-    const name = `${isKnown ? method : 'HTTP'} ${path}`
-    const facts = () => ({ 'http.request.method': isKnown ? method : '_OTHER', 'http.route': path })
-    return { template: templateOf(shared, `/${name}`, name, facts), own: {} }
+    const own = { 'http.request.method': isKnown ? method : '_OTHER', 'http.route': path }
+    return { name: `${isKnown ? method : 'HTTP'} ${path}`, attributes: { ...shared, ...own } }
   }
 }

@@ -14,17 +14,10 @@ export interface SpanError {
   message?: string | undefined
 }
 
-/** What spans of many requests have in common. */
-export interface SpanTemplate {
-  name: string
-  attributes: Attributes
-}
-
 /** What is known of a request when it begins. */
 export interface SpanStart {
-  template: SpanTemplate
-  /** Of this request; default: none. */
-  own?: Attributes
+  name: string
+  attributes: Attributes
   /** When it began, of `performance.now()`; default: now. */
   began?: number
   /** Whether the spans of others come first where many wait; default: it counts as they do. */

@@ -35,12 +35,12 @@ interface Made {
 
 function started(
   { tracer, offset }: Made,
-  { template: { name, attributes }, own, began = performance.now() }: SpanStart,
+  { name, attributes, began = performance.now() }: SpanStart,
   options: Parameters<SdkTracer['startSpan']>[1],
   context: Parameters<SdkTracer['startSpan']>[2],
 ): SdkSpan {
   const startTime = offset + began
-  return tracer.startSpan(name, { ...options, startTime, attributes: { ...attributes, ...own } }, context)
+  return tracer.startSpan(name, { ...options, startTime, attributes }, context)
 }
 
 class TracedSpan implements Span {

@@ -137,7 +137,7 @@ function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): 
     ...(path !== undefined && { 'url.template': path }),
     ...addressOf(origin),
   }
-  return { template: { name: path === undefined ? method : `${method} ${path}`, attributes } }
+  return { name: path === undefined ? method : `${method} ${path}`, attributes }
 }
 
 /** Trace headers set by the tool take precedence. */
