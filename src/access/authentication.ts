@@ -1,7 +1,7 @@
 import type { Logins } from './failed-logins.ts'
 import { networkOf } from './quota.ts'
 import { countOf } from './raw-headers.ts'
-import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest, StepResult } from './steps.ts'
+import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest } from './steps.ts'
 
 /** A request whose credentials were refused. */
 export interface RefusedCredentials {
@@ -35,23 +35,14 @@ export function attackerOf({ prefix, address, reason }: RefusedCredentials): str
  * @param logins limits wrong credentials; absent: unlimited
  */
 export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: Logins): Step {
-  function judge(request: StepRequest, result: Identity | Denial): StepResult | Promise<StepResult> {
-    const denial = denialOf(request, result)
-    return denial instanceof Promise
-      ? denial.then((awaited) => admit(request, result, awaited))
-      : admit(request, result, denial)
-  }
   /** The denial caused by earlier attempts, if any. */
   function denialOf(request: StepRequest, result: Identity | Denial) {
     const { forwarded, address } = request
     if ('status' in result) return isGuess(request, result) ? logins?.failed(address) : undefined
     return forwarded ? undefined : logins?.succeeded(address, result.caller)
   }
-  function admit(
-    request: StepRequest,
-    result: Identity | Denial,
-    denial: Denial | undefined,
-  ): Refusal | undefined {
+  function judge(request: StepRequest, result: Identity | Denial): Refusal | undefined {
+    const denial = denialOf(request, result)
     if ('status' in result) return refuse(request, denial ?? result)
     if (denial) return refuse(request, denial)
     request.caller = result.caller

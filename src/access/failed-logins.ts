@@ -8,14 +8,14 @@ const MINUTE = 60_000
 /** Maximum remembered pairs of address and caller; up to twice as many. */
 const MAX_GOOD = 20_000
 
-/** Limits wrong credentials; methods that ask other processes return a promise. */
+/** Limits wrong credentials. */
 export interface Logins {
   /** The denial of any credentials from an address; undefined: check them. */
   refuse(address: string | undefined): Denial | undefined
   /** Records valid credentials. @returns a denial nevertheless, if any */
-  succeeded(address: string | undefined, caller: string): Denial | undefined | Promise<Denial | undefined>
+  succeeded(address: string | undefined, caller: string): Denial | undefined
   /** Records wrong credentials. @returns a denial that replaces the answer */
-  failed(address: string | undefined): Denial | undefined | Promise<Denial | undefined>
+  failed(address: string | undefined): Denial | undefined
 }
 
 /** The same, with each denial counted for metrics. */
@@ -24,12 +24,10 @@ export function countedLogins(logins: Logins): Logins {
     if (denial) countRefusal('maxFailedLogins')
     return denial
   }
-  const counted = (denial: ReturnType<Logins['failed']>) =>
-    denial instanceof Promise ? denial.then(count) : count(denial)
   return {
     refuse: (address) => count(logins.refuse(address)),
-    succeeded: (address, caller) => counted(logins.succeeded(address, caller)),
-    failed: (address) => counted(logins.failed(address)),
+    succeeded: (address, caller) => count(logins.succeeded(address, caller)),
+    failed: (address) => count(logins.failed(address)),
   }
 }
 

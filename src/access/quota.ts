@@ -17,7 +17,7 @@ export class Quota {
   private readonly prefixes = new Map<string, number>()
   private readonly callers = new Map<string, number>()
 
-  constructor(readonly limits: QuotaLimits) {}
+  constructor(private readonly limits: QuotaLimits) {}
 
   /** The limit that `count` more would exceed. */
   exceeded(prefix: string, caller: string, count = 1): Reached {
@@ -27,10 +27,8 @@ export class Quota {
     return (this.callers.get(caller) ?? 0) + count > limits.caller[1] ? limits.caller[0] : undefined
   }
 
-  /**
-   * Takes `count` more, or counts the refusal and returns the exceeded limit; a promise if other processes are asked.
-   */
-  take(prefix: string, caller: string, count = 1): Reached | Promise<Reached> {
+  /** Takes `count` more, or counts the refusal and returns the exceeded limit. */
+  take(prefix: string, caller: string, count = 1): Reached {
     const limit = this.exceeded(prefix, caller, count)
     if (limit) countRefusal(limit)
     else this.change(prefix, caller, count)
@@ -40,7 +38,7 @@ export class Quota {
     this.change(prefix, caller, -count)
   }
 
-  protected change(prefix: string, caller: string, by: number): void {
+  private change(prefix: string, caller: string, by: number): void {
     this.total += by
     bump(this.prefixes, prefix, by)
     bump(this.callers, caller, by)

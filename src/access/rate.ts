@@ -3,6 +3,7 @@ import type { RateRule } from '../config/index.ts'
 import { fold, wildcards } from '../text/index.ts'
 import { Buckets, type Flow, secondsOf, shortKey } from './buckets.ts'
 import { networkOf } from './quota.ts'
+import { partOf, type Share } from './share.ts'
 import type { Refusal, Step, StepRequest } from './steps.ts'
 
 /** The sender that a request is counted for. */
@@ -56,6 +57,9 @@ interface Counter {
   per: RateRule['per']
   /** Absent: every request counts. */
   counts?: (tool: string) => boolean
+  /** Of all processes together. */
+  flow: Flow
+  /** Of this process. */
   buckets: Buckets
 }
 
@@ -69,11 +73,13 @@ export class Rates {
   /**
    * @param everywhere rules for all routes together
    * @param shared counters of replicas
+   * @param share the part of a worker
    */
   constructor(
     private readonly everywhere: readonly RateRule[] = [],
     private readonly shared?: SharedBuckets,
     private readonly now?: () => number,
+    private readonly share: Share = { worker: 1, workers: 1 },
   ) {}
 
   /** @returns the rates of a route; undefined: none */
@@ -102,9 +108,11 @@ export class Rates {
     const name = JSON.stringify([prefix ?? null, per, tools ?? null, limit, window, burst])
     const known = this.counters.get(name)
     if (known) return known
-    const buckets = new Buckets({ interval: window / limit, burst }, this.now)
+    const flow = { interval: window / limit, burst }
+    const part = { interval: flow.interval * this.share.workers, burst: partOf(burst, this.share) }
+    const buckets = new Buckets(part, this.now)
     const id = hash('sha256', name, 'base64url').slice(0, 16)
-    const counter = { id, per, buckets, ...(tools && { counts: countsOf(tools) }) }
+    const counter = { id, per, flow, buckets, ...(tools && { counts: countsOf(tools) }) }
     this.counters.set(name, counter)
     if (this.counters.size > MAX_COUNTERS) this.counters.delete(this.counters.keys().next().value as string)
     return counter
@@ -143,7 +151,7 @@ function alone(counts: readonly Count[]): Excess | undefined {
 
 async function together(counts: readonly Count[], shared: SharedBuckets): Promise<Excess | undefined> {
   if (!counts.length) return undefined
-  const takes = counts.map(({ counter, key }) => ({ ...counter.buckets.flow, key: `${counter.id}:${key}` }))
+  const takes = counts.map(({ counter, key }) => ({ ...counter.flow, key: `${counter.id}:${key}` }))
   const waits = await shared.take(takes)
   return waits ? excessOf(counts, waits) : alone(counts)
 }

@@ -37,13 +37,8 @@ export class Stay implements Peer {
   }
 
   /** Counts calls as running until the request ends; returns the exceeded limit, if any. */
-  begin(calls: number): Reached | Promise<Reached> {
+  begin(calls: number): Reached {
     const limit = this.quota?.take(this.prefix, this.sharer, calls)
-    return limit instanceof Promise
-      ? limit.then((reached) => this.begun(calls, reached))
-      : this.begun(calls, limit)
-  }
-  private begun(calls: number, limit: Reached): Reached {
     if (limit) return limit
     // The client disconnected meanwhile.
     if (this.gone) this.quota?.give(this.prefix, this.sharer, calls)

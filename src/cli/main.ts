@@ -35,7 +35,7 @@ const COMMANDS: Record<string, Make> = {
 /** Called only by scripts and by `serve` itself. */
 const HIDDEN: Record<string, Make> = {
   complete: async () => (await import('./complete.ts')).completeCommand(),
-  worker: async () => (await import('./serve/worker-command.ts')).workerCommand(),
+  worker: async () => (await import('./serve/worker.ts')).workerCommand(),
 }
 
 const VERSION_FLAGS: readonly string[] = ['-v', '-V', '--version', 'version']

@@ -20,22 +20,11 @@ export function beginSession(
   context: RequestContext,
   endpoint: Endpoint,
   facts: Pick<SessionFacts, 'revision' | 'onStream'>,
-): Begun | Promise<Begun> {
+): Session | LimitName | Fault {
   const { sharer } = context.stay
-  const { registry, prefix, caller, account } = endpoint
-  const begun = (session: Session | LimitName) => begin(session, context, endpoint)
+  const { registry, prefix, caller, account, backend } = endpoint
   const mark = context.replicas?.mark()
   const session = registry.openSession({ prefix, caller, sharer, mark, ...facts }, account)
-  return session instanceof Promise ? session.then(begun) : begun(session)
-}
-
-type Begun = Session | LimitName | Fault
-
-function begin(
-  session: Session | LimitName,
-  context: RequestContext,
-  { registry, backend }: Endpoint,
-): Begun {
   if (typeof session === 'string') return session
   session.listing = listingOf(context)
   const served = backend.open(session, context)

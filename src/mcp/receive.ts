@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import type { HttpResponse } from '../access/http-response.ts'
-import type { Reached } from '../access/quota.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { isIndirect, unwrapped } from './discover.ts'
 import { type Body, type RequestContext, rpcError, tooMuch } from './http.ts'
@@ -125,13 +124,12 @@ function refusedType(context: RequestContext): HttpResponse | undefined {
 }
 
 /** Counts the requests as running, unless a limit is reached. */
-function begin(context: RequestContext, received: Messages): Received | Promise<Received> {
+function begin(context: RequestContext, received: Messages): Received {
   const requests = received.messages.filter(({ kind }) => kind === 'request')
   if (!requests.length) return received
   const id = received.batch || requests[0]?.kind !== 'request' ? null : requests[0].id
-  const begun = (limit: Reached) => (limit ? { refused: tooMuch(context, limit, id) } : received)
   const limit = context.stay.begin(requests.length)
-  return limit instanceof Promise ? limit.then(begun) : begun(limit)
+  return limit ? { refused: tooMuch(context, limit, id) } : received
 }
 
 /** Requests kept complete for the life of a session or stream. */

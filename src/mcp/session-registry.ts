@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Quota, type QuotaLimits, type Reached } from '../access/quota.ts'
+import { Quota } from '../access/quota.ts'
 import type { LimitName } from '../access/refusals.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
@@ -44,11 +44,8 @@ export interface SessionRegistryOptions
   keepAlive?: number
   /** Milliseconds a person has to approve a call. Default 300,000. */
   answerTime?: number
-  /**
-   * Creates the session counter if several processes share the limits; each process counts the sessions that it opened.
-   * @param makeRoom ends an idle session of a caller
-   */
-  sharedQuota?: (limits: QuotaLimits, makeRoom: (prefix: string, sharer: string) => void) => Quota
+  /** Whether sessions opened by other processes are counted only there. Default false. */
+  countsOwnOnly?: boolean
 }
 
 /** Milliseconds between checks for slow calls. */
@@ -65,8 +62,7 @@ export class SessionRegistry {
   /** Cut-off parts of results. */
   readonly results = new KeptResults()
   private readonly quota: Quota
-  /** Whether sessions opened by other processes are counted there. */
-  private readonly sharesQuota: boolean
+  private readonly countsOwnOnly: boolean
   /** In order of last use. */
   private readonly sessions = new Map<string, Session>()
   /** Sessions by prefix and quota key, each in order of last use. */
@@ -92,38 +88,28 @@ export class SessionRegistry {
     this.idleTimeout = idleTimeout
     this.givesWay = givesWay
     this.maxSessions = maxSessions
-    const limits: QuotaLimits = {
+    this.countsOwnOnly = options.countsOwnOnly ?? false
+    this.quota = new Quota({
       total: ['maxSessions', maxSessions],
       prefix: ['maxSessionsPerPrefix', maxSessionsPerPrefix],
       caller: ['maxSessionsPerCaller', maxSessionsPerCaller],
-    }
-    const { sharedQuota } = options
-    this.sharesQuota = sharedQuota !== undefined
-    this.quota =
-      sharedQuota?.(limits, (prefix, sharer) => this.makeRoom(shareOf({ prefix, sharer }))) ??
-      new Quota(limits)
+    })
     // Two timers for all calls, as one for each call would be expensive.
     this.timers = [setInterval(() => this.tick(), keepAlive), setInterval(() => this.beat(), BEAT)]
     for (const timer of this.timers) timer.unref()
   }
 
   /** Opens a session, or returns the exceeded limit. */
-  openSession(
-    facts: Omit<SessionFacts, 'id'>,
-    account: Accounting,
-  ): Session | LimitName | Promise<Session | LimitName> {
+  openSession(facts: Omit<SessionFacts, 'id'>, account: Accounting): Session | LimitName {
     const { prefix, sharer } = facts
-    const whole = { id: randomUUID(), ...facts }
     if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
-    const taken = (limit: Reached) => limit ?? this.add(whole, account)
-    const limit = this.quota.take(prefix, sharer)
-    return limit instanceof Promise ? limit.then(taken) : taken(limit)
+    return this.quota.take(prefix, sharer) ?? this.add({ id: randomUUID(), ...facts }, account)
   }
 
   /** Resumes a session opened by another replica; undefined if its client ended it here, or a limit is reached. */
   takeUp(facts: SessionFacts, account: Accounting): Session | undefined {
     if (this.ended.has(facts.id)) return undefined
-    if (this.sharesQuota) return this.add(facts, account)
+    if (this.countsOwnOnly) return this.add(facts, account)
     const { prefix, sharer } = facts
     if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
     return this.quota.take(prefix, sharer) ? undefined : this.add(facts, account)
@@ -273,7 +259,7 @@ export class SessionRegistry {
 
   /** Sessions resumed from another worker are counted there. */
   private isCounted({ owner }: Session): boolean {
-    return !this.sharesQuota || owner === undefined
+    return !this.countsOwnOnly || owner === undefined
   }
 
   private beat(): void {

@@ -194,7 +194,6 @@ export class StdioConnection {
 
   #begin(context: RequestContext, endpoint: Endpoint) {
     const session = beginSession(context, endpoint, { revision: FIRST_REVISION, onStream: true })
-    if (session instanceof Promise) throw new Error('only sessions of HTTP are counted elsewhere')
     if (typeof session === 'string' || session instanceof Fault) return session
     this.#session = session
     session.open({ send: (text) => this.#send(text), close: () => this.#lost(session) })

@@ -112,7 +112,7 @@ async function open(
   endpoint: Endpoint,
   form: AnswerForm,
 ): Promise<HttpResponse> {
-  const session = await beginSession(context, endpoint, { revision: FIRST_REVISION, onStream: false })
+  const session = beginSession(context, endpoint, { revision: FIRST_REVISION, onStream: false })
   if (typeof session === 'string') return tooMuch(context, session, request.id)
   if (session instanceof Fault) return faultResponse(context, session, request.id)
   const opened = await handshake(session, request, text, context, endpoint)
@@ -264,7 +264,7 @@ export async function serveSse(
   if (context.method !== 'GET') return methodNotAllowed(context, 'GET')
   const { registry } = endpoint
   // The revision is negotiated later; until then, the transport's own applies.
-  const session = await beginSession(context, endpoint, { revision: '2024-11-05', onStream: true })
+  const session = beginSession(context, endpoint, { revision: '2024-11-05', onStream: true })
   if (typeof session === 'string') return tooMuch(context, session)
   if (session instanceof Fault) {
     const { kind, message } = session

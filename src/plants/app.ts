@@ -95,7 +95,7 @@ function bearerAuthentication(
   return async function authenticate(c, next) {
     const given = c.req.header('authorization')
     const access = find(given)
-    const denial = given === undefined ? undefined : await judgeLogin(c, access?.caller)
+    const denial = given === undefined ? undefined : judgeLogin(c, access?.caller)
     if (denial) {
       for (const [name, value] of Object.entries(denial.headers ?? {})) c.header(name, value)
       return refuse(c, 429, `${denial.message}.`)

@@ -5,9 +5,10 @@ import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { outerPrefixReader } from '../access/outer-prefix.ts'
 import { Overload } from '../access/overload.ts'
-import { Quota, type QuotaLimits } from '../access/quota.ts'
-import { Rates, type SharedBuckets } from '../access/rate.ts'
+import { Quota } from '../access/quota.ts'
+import { Rates } from '../access/rate.ts'
 import { refusals } from '../access/refusals.ts'
+import { partsOf } from '../access/share.ts'
 import { redisBuckets } from '../access/shared-buckets.ts'
 import { clientAddressReader, networkMatcher } from '../access/trusted-proxies.ts'
 import { EMPTY_TABLE } from '../build/table.ts'
@@ -72,8 +73,6 @@ export interface Gateway {
   prepare(names?: ReadonlySet<string>): Promise<Made>
   counted(): Promise<Counted>
   serving(): ServingStatus
-  /** Limits wrong credentials. */
-  logins: Logins
   /** Serves a route on standard input and output; `send` receives the lines for the client. */
   connect(route: Route, send: (line: string) => void): StdioConnection
   /** Records event loop lag, in seconds. */
@@ -92,10 +91,8 @@ export async function createGateway(
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
   const options = withLiveParts(given)
   const { settings, log, shared, workers } = options
-  const registry = new SessionRegistry({
-    ...settings.limits,
-    ...(shared && { sharedQuota: shared.sessions }),
-  })
+  const limits = partsOf(settings.limits, shared?.share)
+  const registry = new SessionRegistry({ ...limits, countsOwnOnly: shared !== undefined })
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
   const gauges = gaugesOf({ live: () => live, registry, readiness, ...options })
   const metrics = createMetrics(gauges, refusals, workers?.counted)
@@ -118,7 +115,7 @@ export async function createGateway(
     onStream: (record) => metrics.stream(record),
     onRedacted: both(metrics.redacted, audit?.onRedacted),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
-    rates: new Rates(settings.rate, bucketsOf(redis, shared?.rates)),
+    rates: new Rates(settings.rate, redis, undefined, shared?.share),
     createResilience: resilienceFactory(options.log, () => metrics),
     ...(audit && { witness: audit.witness, onPinChange: audit.onPinChange }),
   })
@@ -135,8 +132,8 @@ export async function createGateway(
   }
   // With workers, the parent logs the start.
   if (!shared) audit?.onStart(loaded)
-  limitMemory(settings.limits)
-  const gateway = await serve(options, live, registry, { metrics, audit }, readiness)
+  limitMemory(limits)
+  const gateway = await serve({ ...options, limits }, live, registry, { metrics, audit }, readiness)
   const { close } = gateway
   gateway.close = async () => {
     await close()
@@ -157,15 +154,6 @@ function withLiveParts(options: GatewayOptions): GatewayOptions {
   }
 }
 
-/** Counters in Redis, or, without an answer, those shared by the workers. */
-function bucketsOf(
-  redis: SharedBuckets | undefined,
-  workers: SharedBuckets | undefined,
-): SharedBuckets | undefined {
-  if (!redis || !workers) return redis ?? workers
-  return { take: async (takes) => (await redis.take(takes)) ?? workers.take(takes) }
-}
-
 /** Loaded on demand, as the SDK loads slowly and is an optional package. */
 async function openTelemetry(
   { settings, log, version, env }: GatewayOptions,
@@ -183,7 +171,7 @@ interface Told {
 }
 
 async function serve(
-  { settings, log, version, shared, workers }: GatewayOptions,
+  { settings, limits, log, version, shared, workers }: GatewayOptions & { limits: ServerLimits },
   live: LiveTable,
   registry: SessionRegistry,
   told: Told,
@@ -192,7 +180,7 @@ async function serve(
   const { metrics } = told
   const startedAt = new Date().toISOString()
   const { admin, tenants } = settings
-  const { uncounted, credentials } = loginsOf(settings, log, told, shared)
+  const credentials = loginsOf(limits, log, told)
   const proxies = proxiesOf(settings)
   // With workers, the parent has the plant store.
   const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(credentials.logins, proxies))
@@ -220,7 +208,7 @@ async function serve(
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
   const adminApp = admin?.listen && adminAppOf(admin.listen, { registry, log, guardOf, pages })
-  const common = commonParts(live, registry, { settings, log, shared }, told)
+  const common = commonParts(live, registry, { limits, log }, told)
   const app = createApp({
     ...common,
     overload: new Overload(settings.limits.maxEventLoopDelay),
@@ -250,7 +238,7 @@ async function serve(
     reloads,
     reload: (name?: string) => reloads.request('call', name),
     diff: () => live.diff(),
-    ...asWorker(live, registry, { metrics, logins: uncounted }),
+    ...asWorker(live, registry, metrics),
     connect: (route: Route, send: (line: string) => void) => connectStdio(common, route, send),
     onLoopDelay: metrics.loopDelay,
     async close() {
@@ -287,12 +275,11 @@ function clusterOf(
 function asWorker(
   live: LiveTable,
   registry: SessionRegistry,
-  { metrics, logins }: { metrics: Metrics; logins: Logins },
-): Pick<Gateway, 'prepare' | 'counted' | 'logins' | 'serving'> {
+  metrics: Metrics,
+): Pick<Gateway, 'prepare' | 'counted' | 'serving'> {
   return {
     prepare: (names) => live.prepare(names),
     counted: metrics.counted,
-    logins,
     serving: () => servingStatus(live, registry),
   }
 }
@@ -310,13 +297,13 @@ function probesHere({ elsewhere }: Shared, { unready }: Readiness): Elsewhere {
 function commonParts(
   live: LiveTable,
   registry: SessionRegistry,
-  { settings, log, shared }: Pick<GatewayOptions, 'settings' | 'log'> & { shared: Shared | undefined },
+  { limits, log }: { limits: ServerLimits; log: GatewayOptions['log'] },
   { metrics, audit }: Told,
 ) {
   return {
     table: () => live.table,
     registry,
-    calls: callQuota(settings.limits, shared),
+    calls: callQuota(limits),
     audit: audit?.step,
     onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
   }
@@ -328,18 +315,11 @@ function limitMemory({ maxBuffered = defaultMaxBuffered(), maxQueued }: ServerLi
 }
 
 /** Handling of wrong credentials, on routes and admin routes. */
-function loginsOf(
-  { limits }: Settings,
-  log: GatewayOptions['log'],
-  { metrics, audit }: Told,
-  shared: Shared | undefined,
-) {
-  const uncounted = shared?.logins ?? new FailedLogins(limits.maxFailedLogins)
-  const credentials = {
-    logins: countedLogins(uncounted),
+function loginsOf({ maxFailedLogins }: ServerLimits, log: GatewayOptions['log'], { metrics, audit }: Told) {
+  return {
+    logins: countedLogins(new FailedLogins(maxFailedLogins)),
     onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
   }
-  return { uncounted, credentials }
 }
 
 /** Wrong tokens of the plant store count like those of routes. */
@@ -377,12 +357,11 @@ function both<Event>(first: (event: Event) => void, second?: (event: Event) => v
   }
 }
 
-function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits, shared?: Shared): Quota {
-  const limits: QuotaLimits = {
+function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits): Quota {
+  return new Quota({
     prefix: ['maxCallsPerPrefix', maxCallsPerPrefix],
     caller: ['maxCallsPerCaller', maxCallsPerCaller],
-  }
-  return shared?.calls(limits) ?? new Quota(limits)
+  })
 }
 
 interface AdminAppParts {

@@ -14,6 +14,7 @@ import { HttpClient } from '../net/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { createProxy, type McpProxy, type OtherWorkers, SharedServers } from '../upstream/index.ts'
+import type { Workers } from './shared-parts.ts'
 
 export interface LiveOptions extends BuildOptions {
   /** Called when a reload begins. */
@@ -22,21 +23,13 @@ export interface LiveOptions extends BuildOptions {
   onTable?: (table: Table) => void
   /** Connections that announce changes, for metrics. Default: none. */
   connections?: () => readonly Connection[]
-  /** With workers: starts nothing here, and swaps the table once all workers can serve it. */
-  handOn?: HandOn
+  /** With workers: starts nothing here, and they serve a table before it is swapped here. */
+  handOn?: Workers['handOn']
   /** Secrets that seal handles. Default: those of the settings. */
   sealSecrets?: readonly string[]
   /** Of a worker: notifies the others about MCP servers. */
   otherWorkers?: OtherWorkers
 }
-
-/**
- * Makes all workers build the same table.
- * @param env with which its configurations were read
- * @returns a function that makes all workers serve it
- * @throws Error if one of them cannot; all then keep their table
- */
-export type HandOn = (next: Table, env: Env) => Promise<() => Promise<void>>
 
 /** The result of a reading that is not served yet. */
 export interface Made {
@@ -135,11 +128,13 @@ export class LiveTable {
   /** Reads all configurations, or `names`, again and swaps the table. */
   async reload(names?: ReadonlySet<string>): Promise<Reload> {
     const { result, next, commit, follow } = await this.prepare(names)
-    const handed = next && (await this.options.handOn?.(next, this.env))
+    const workers = next && (await this.options.handOn?.(next, this.env))
     commit()
-    if (handed) await handed()
+    workers?.announce()
     follow()
-    return result
+    if (!workers) return result
+    const refused = [...new Set([...result.refused, ...workers.refused])]
+    return { ...result, refused, findings: [...result.findings, ...workers.findings] }
   }
 
   /** Reads the configurations again and builds the next table. */

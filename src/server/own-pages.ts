@@ -114,7 +114,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     const overseer = access(askerOf(c, headers))
     const address = clientAddress(otherEndOf(c), headers, proxies)
     const isLogin = headers.authorization !== undefined
-    const limited = isLogin && (await (overseer ? logins.succeeded(address, path) : logins.failed(address)))
+    const limited = isLogin && (overseer ? logins.succeeded(address, path) : logins.failed(address))
     if (limited) return fault(429, limited.message, limited.headers)
     // Reloads and metrics concern all tenants.
     const admitted = overseer && (overseer.tenant === undefined || path === '/_status')

@@ -1,11 +1,10 @@
-import type { Logins } from '../access/failed-logins.ts'
-import type { Quota, QuotaLimits } from '../access/quota.ts'
-import type { SharedBuckets } from '../access/rate.ts'
+import type { Share } from '../access/share.ts'
+import type { Reload, Table } from '../build/types.ts'
 import type { Cluster } from '../cluster/index.ts'
+import type { Env } from '../config/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import type { OtherWorkers } from '../upstream/index.ts'
 import type { Elsewhere } from './app.ts'
-import type { HandOn } from './live.ts'
 import type { ServingStatus } from './status.ts'
 
 /** State that a worker shares with the other workers of its gateway. */
@@ -14,11 +13,8 @@ export interface Shared {
   cluster(onForeign: (mark: string) => void): Cluster
   /** Secrets that seal handles. */
   sealSecrets: readonly string[]
-  rates: SharedBuckets
-  logins: Logins
-  calls(limits: QuotaLimits): Quota
-  /** @param makeRoom ends an idle session of a quota key */
-  sessions(limits: QuotaLimits, makeRoom: (prefix: string, sharer: string) => void): Quota
+  /** Its part of each `rate`. */
+  share: Share
   otherWorkers: OtherWorkers
   /** Answers what the parent serves: the admin routes and the plant store. */
   elsewhere: Elsewhere
@@ -27,9 +23,20 @@ export interface Shared {
 /** A worker cannot serve the new table, so all of them keep the current one. */
 export class TableRefused extends Error {}
 
+/** The result of a reload in all workers. */
+export interface ReloadedWorkers extends Pick<Reload, 'refused' | 'findings'> {
+  /** Notifies clients of the changes. */
+  announce(): void
+}
+
 /** The workers of a gateway, as seen by their parent. */
 export interface Workers {
-  handOn: HandOn
+  /**
+   * Makes all workers serve a table.
+   * @param env with which its configurations were read
+   * @throws TableRefused if a worker cannot; all then keep their table
+   */
+  handOn(next: Table, env: Env): Promise<ReloadedWorkers>
   /** Whether one of them accepts connections. */
   isServing(): boolean
   /** Counts of each worker, including those that have ended. */

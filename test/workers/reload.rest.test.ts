@@ -19,11 +19,11 @@ const FAILED = '"msg":"reload failed; keeping the current configuration"'
 
 type How = 'throw' | 'abort' | 'kill' | 'stop'
 
-/** A gateway whose workers of these numbers fail at a step of their next reload. */
-async function failing(t: TestContext, at: 'prepare' | 'commit', how: How, workers: string) {
+/** A gateway whose workers of these numbers fail at their next reload. */
+async function failing(t: TestContext, how: How, workers: string) {
   const text = await toolsFile(t)
   const mark = join(temporaryFolder(t), 'failed-')
-  const env = { FAIL_AT: at, FAIL_HOW: how, FAIL_WORKERS: workers, FAIL_MARK: mark }
+  const env = { FAIL_AT: 'reload', FAIL_HOW: how, FAIL_WORKERS: workers, FAIL_MARK: mark }
   const gateway = await serveWorkers(t, { files: { tools: text }, env, node: ['--import', FAILING] })
   let reloads = 0
   const write = (name: string) => writeFileSync(join(gateway.folder, 'tools.yaml'), renamed(text, name))
@@ -53,13 +53,13 @@ async function failing(t: TestContext, at: 'prepare' | 'commit', how: How, worke
   }
 }
 
-for (const at of ['prepare', 'commit'] as const)
+for (const worker of ['1', '2'])
   for (const how of ['abort', 'kill', 'stop'] as const)
-    test(`a worker that ends at ${at} (${how}) serves the reload when it is replaced`, TIMEOUT, async (t) => {
-      const { gateway, reload, replaced, failed } = await failing(t, at, how, '2')
+    test(`worker ${worker} ends at a reload (${how}): its replacement serves it`, TIMEOUT, async (t) => {
+      const { gateway, reload, replaced, failed } = await failing(t, how, worker)
       const reloading = reload('second')
       if (how === 'stop') {
-        const pid = await eventually(async () => failed('2'))
+        const pid = await eventually(async () => failed(worker))
         // Until the system has stopped it, it goes on.
         await eventually(async () => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
         process.kill(pid, 'SIGKILL')
@@ -72,10 +72,10 @@ for (const at of ['prepare', 'commit'] as const)
     })
 
 test(
-  'an exception in the build of one worker: none serves the reload, and the next one goes on',
+  'an exception in the build of the first worker: none serves the reload, and the next one goes on',
   TIMEOUT,
   async (t) => {
-    const { gateway, reload } = await failing(t, 'prepare', 'throw', '2')
+    const { gateway, reload } = await failing(t, 'throw', '1')
     const pids = async () => (await gateway.workers()).map(({ pid }) => pid)
     const before = await pids()
     assert.equal(await reload('second'), FAILED)
@@ -87,23 +87,23 @@ test(
 )
 
 test('who asks for a reload that a worker cannot serve learns why', TIMEOUT, async (t) => {
-  const { gateway, write } = await failing(t, 'prepare', 'throw', '2')
+  const { gateway, write } = await failing(t, 'throw', '1')
   write('second')
   const response = await fetch(`${gateway.origin}/_reload`, { method: 'POST' })
   const { error, message } = (await response.json()) as { error: number; message: string }
   assert.deepEqual([response.status, error], [503, 503])
-  assert.match(message, /^The current configurations stay in service: worker 2 cannot serve it: ./)
+  assert.match(message, /^The current configurations stay in service: worker 1 cannot serve it: ./)
 })
 
-test('a worker that cannot serve what it has prepared is replaced by one that does', TIMEOUT, async (t) => {
-  const { gateway, reload, replaced } = await failing(t, 'commit', 'throw', '2')
+test('a worker that cannot serve what others serve is replaced by one that does', TIMEOUT, async (t) => {
+  const { gateway, reload, replaced } = await failing(t, 'throw', '2')
   assert.equal(await reload('second'), DONE)
   await replaced()
   assert.deepEqual(await servedNames(gateway), ['second'])
 })
 
 test('a reload that ends every worker is not served: they begin again with what was', TIMEOUT, async (t) => {
-  const { gateway, reload, replaced } = await failing(t, 'prepare', 'abort', '1 2 3')
+  const { gateway, reload, replaced } = await failing(t, 'abort', '1 2 3')
   assert.equal(await reload('second'), FAILED)
   await replaced()
   assert.deepEqual(await servedNames(gateway), ['echo'])
@@ -157,7 +157,7 @@ test('what another configuration lacks keeps nothing from being reloaded', TIMEO
 })
 
 test('clients hear of a change once all workers serve it', TIMEOUT, async (t) => {
-  const { gateway, write, failed } = await failing(t, 'commit', 'stop', '2')
+  const { gateway, write, failed } = await failing(t, 'stop', '2')
   const { headers } = await openSession(gateway.url('tools'))
   for (let i = 0; i < 6; i++) {
     await post(gateway.url('tools'), { method: 'notifications/initialized' }, headers)
@@ -194,7 +194,7 @@ test('clients hear of a change once all workers serve it', TIMEOUT, async (t) =>
   gateway.child.kill('SIGHUP')
   const pid = await eventually(async () => failed('2'))
   await eventually(async () => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
-  // The others have committed.
+  // The others serve the change.
   const names: (string | undefined)[] = []
   const look = async (agent: Agent) => {
     for (;;) {

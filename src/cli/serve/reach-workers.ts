@@ -6,12 +6,12 @@ import { networkOf } from '../../access/quota.ts'
 import type { Settings } from '../../config/index.ts'
 import type { Gateway } from '../../server/gateway.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { Pool } from '../../workers/worker-pool.ts'
 import { OWN_BIN } from '../own-command.ts'
 import { type DrainLimits, shutServer } from './drain.ts'
 import { bind } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
-import { WORKER_COMMAND } from './worker-command.ts'
+import { WORKER_COMMAND } from './worker.ts'
+import { Pool } from './workers.ts'
 
 /** How many processes serve. */
 export function workerCount({ workers }: Pick<Settings, 'workers'>): number {
@@ -35,18 +35,12 @@ export function openPool({ settings, version, log, stream }: PoolParts): Pool {
     version,
     log,
     command: [OWN_BIN, WORKER_COMMAND],
-    onLines: logLines(stream),
-  })
-}
-
-/** Lines of JSON for the log; what a process writes besides goes out as it is. */
-function logLines(stream: DestinationStream): (lines: string) => void {
-  return (lines) => {
-    for (const line of lines.split('\n')) {
+    onLine(line) {
+      // Lines of JSON are of the log; what else a process writes goes out as it is.
       if (line.startsWith('{"level":')) stream.write(`${line}\n`)
       else if (line) process.stderr.write(`${line}\n`)
-    }
-  }
+    },
+  })
 }
 
 /** What listens for clients. */

@@ -17,7 +17,6 @@ import { openStore } from '../../store/index.ts'
 import { createLog, type Logger, logStream } from '../../telemetry/log.ts'
 import { watchEventLoop } from '../../telemetry/loop-delay.ts'
 import { catchUnexpected } from '../../telemetry/unexpected.ts'
-import type { Pool } from '../../workers/worker-pool.ts'
 import { currentEnvironment } from '../env-files.ts'
 import { printFindings } from '../output.ts'
 import { ownCommand } from '../own-command.ts'
@@ -40,6 +39,7 @@ import { type Listening, listenForPool, openPool, workerCount } from './reach-wo
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
 import { type ServiceManager, serviceManager } from './systemd.ts'
 import { type ListenerTls, openTls } from './tls.ts'
+import type { Pool } from './workers.ts'
 
 interface ServeFlags extends SettingsFlags {
   settings?: string
@@ -288,7 +288,7 @@ async function reachHttp(
   const pages = await listenForPages(gateway, settings, held, pool)
   if (pool) {
     held.push(() => pool.close())
-    await pool.start(gateway, gateway.table(), env)
+    await pool.start(gateway.app, gateway.table(), env)
   }
   const listening = pool
     ? await listenForPool(pool, gateway, settings, LISTEN_FLAGS, log)

@@ -1,165 +1,103 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Command } from 'commander'
 import type { Guarded } from '../../access/connection-limits.ts'
 import { HOP_HEADER } from '../../cluster/index.ts'
+import { createWorkerCluster, type WorkerCluster } from '../../cluster/workers.ts'
 import type { Settings } from '../../config/index.ts'
-import { hasErrors } from '../../findings/index.ts'
+import { isPlantsPath } from '../../plants/index.ts'
 import { createGateway, type Gateway } from '../../server/gateway.ts'
-import type { Made } from '../../server/live.ts'
+import { isOwnPage } from '../../server/own-pages.ts'
+import type { Shared } from '../../server/shared-parts.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { watchEventLoop } from '../../telemetry/loop-delay.ts'
-import { catchUnexpected, unexpected } from '../../telemetry/unexpected.ts'
-import { followGroups } from '../../upstream/index.ts'
-import type { Beginning, ParentHandlers, WorkerHandlers } from '../../workers/channel-messages.ts'
-import { WorkerSources } from '../../workers/served-sources.ts'
-import { Channel } from '../../workers/worker-channel.ts'
-import { type WorkerParts, workerParts } from '../../workers/worker-parts.ts'
-import { type DrainLimits, drain } from './drain.ts'
+import { catchUnexpected } from '../../telemetry/unexpected.ts'
+import type { ListChange } from '../../upstream/index.ts'
+import { type Beginning, Channel, type ParentHandlers, type WorkerHandlers } from './channel.ts'
+import { drain } from './drain.ts'
 import { answerBy, serveApp } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
-import { type ListenerTls, openTls } from './tls.ts'
+import { askPage } from './passed-pages.ts'
+import { ServedSources } from './served-sources.ts'
+import { openTls } from './tls.ts'
 
-/** Milliseconds between two counts that the process that started it gets, in case this one ends without a word. */
-const REPORT = 1_000
+/** The arguments of the command by which `serve` starts a worker. */
+export const WORKER_COMMAND = 'worker'
+
 /** Milliseconds between two looks whether the last connection has ended. */
 const LOOK = 20
 
-/** Signals to the group of the process are for the one that has started it. */
+/** Signals to the process group are for the parent. */
 const NOT_FOR_WORKERS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
-/** Serves for the process that has started it, until that one lets go. @returns the exit code */
-export async function work(): Promise<number> {
+export function workerCommand(): Command {
+  return (
+    new Command(WORKER_COMMAND)
+      .description('Serve as one of the workers of `plantgw serve`, which starts it.')
+      // Calls that are under way would keep the process running.
+      .action(async () => process.exit(await work()))
+  )
+}
+
+type Running = Awaited<ReturnType<typeof begin>>
+
+/** Serves until the parent closes the channel. @returns the exit code */
+async function work(): Promise<number> {
   if (!process.send) throw new Error('only `plantgw serve` starts workers')
   for (const signal of NOT_FOR_WORKERS) process.on(signal, () => {})
-  return new Worker().over
+  let running: Running | undefined
+  let isEnding = false
+  const handlers: Pick<WorkerHandlers, 'begin' | 'beat' | 'drain'> = {
+    async begin(beginning) {
+      running = await begin(channel, beginning)
+      // What the parent asks from now on is for the gateway.
+      Object.assign(handlers, running.handlers)
+      return running.origin
+    },
+    beat: () => {},
+    async drain(limits) {
+      isEnding = true
+      await running?.drain(limits)
+    },
+  }
+  const channel: Channel<ParentHandlers> = new Channel(process, handlers)
+  const ended = new Promise<number>((resolve) => {
+    process.once('disconnect', () => (isEnding ? resolve(0) : endAtOnce(running)))
+  })
+  channel.note('hello', undefined)
+  return ended
 }
 
-/** One of several processes that serve as one gateway. */
-class Worker {
-  readonly over: Promise<number>
-  private readonly channel: Channel<ParentHandlers>
-  private running: Running | undefined
-  private isEnding = false
-
-  constructor() {
-    this.channel = new Channel(process, this.handlers())
-    this.over = new Promise((resolve) => {
-      process.once('disconnect', () => (this.isEnding ? resolve(0) : this.endAtOnce()))
-    })
-    this.channel.note('hello', undefined)
-  }
-
-  /** Nobody takes a gateway that is gone for one that lives: its connections end first. */
-  private endAtOnce(): void {
-    for (const socket of this.running?.guarded.connections.keys() ?? []) socket.destroy()
-    // Earlier listeners have killed the children. SIGKILL skips what Node clears up, which takes longer than a call.
-    process.once('exit', () => process.kill(process.pid, 'SIGKILL'))
-    process.exit(1)
-  }
-
-  private get serving(): Running {
-    if (!this.running) throw new Error('the worker has not begun')
-    return this.running
-  }
-
-  private handlers(): WorkerHandlers {
-    return {
-      begin: async (beginning) => {
-        this.running = await begin(this.channel, beginning)
-        return this.running.origin
-      },
-      peers: (workers) => this.serving.parts.peers()?.follow(workers),
-      listChanged: (change) => this.running?.parts.listChanged(change),
-      met: (address) => this.running?.parts.peers()?.learn(address),
-      startServers: () => this.serving.gateway.startServers(),
-      ownAddress: (address) => this.serving.gateway.ownAddresses.add(address),
-      beat: () => {},
-      prepare: async (change) => {
-        const { sources, gateway } = this.serving
-        sources.change(change)
-        // What the others depend on beside their texts may have changed, too: that is for a reload of theirs.
-        const made = await gateway.prepare(new Set([...change.changed.keys(), ...change.removed]))
-        refuse(made)
-        this.serving.made = { ...made, generation: change.generation }
-      },
-      commit: (generation) => {
-        const { made, sources } = this.serving
-        if (made?.generation !== generation) throw new Error('the table was not made')
-        made.commit()
-        sources.commit()
-        this.serving.committed = made
-        this.serving.made = undefined
-      },
-      follow: () => {
-        this.running?.committed?.follow()
-        if (this.running) this.running.committed = undefined
-      },
-      discard: () => {
-        this.serving.sources.discard()
-        this.serving.made = undefined
-      },
-      connection: ({ id, surplus }, handle) => this.serving.take(id, surplus, handle as Socket | undefined),
-      counted: () => this.serving.gateway.counted(),
-      status: () => {
-        const { gateway, guarded, number, startedAt } = this.serving
-        const { pid } = process
-        return { worker: number, pid, startedAt, connections: guarded.connections.size, ...gateway.serving() }
-      },
-      recall: (question) => this.serving.parts.recall(question),
-      renewTls: () => this.serving.tls?.refresh(),
-      drain: async ({ grace, timeout }) => {
-        this.isEnding = true
-        await this.serving.drain({ grace, timeout })
-      },
-      end: () => this.serving.end(),
-    }
-  }
+/** The parent is gone: clients must not take this process for a gateway, so its connections end first. */
+function endAtOnce(running: Running | undefined): void {
+  for (const socket of running?.connections.keys() ?? []) socket.destroy()
+  // Earlier listeners have killed the children. SIGKILL skips what Node clears up, which takes longer than a call.
+  process.once('exit', () => process.kill(process.pid, 'SIGKILL'))
+  process.exit(1)
 }
 
-interface Running {
-  number: number
-  /** ISO 8601, UTC. */
-  startedAt: string
-  origin: string
-  gateway: Gateway
-  guarded: Guarded
-  parts: WorkerParts
-  sources: WorkerSources
-  tls: ListenerTls | undefined
-  /** The next table, until it is committed. */
-  made?: (Made & { generation: number }) | undefined
-  /** The table that is served, until clients may hear of it. */
-  committed?: Made | undefined
-  take(id: number, surplus: boolean, socket: Socket | undefined): void
-  drain(limits: DrainLimits): Promise<void>
-  end(): Promise<void>
-}
-
-async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Promise<Running> {
+async function begin(channel: Channel<ParentHandlers>, beginning: Beginning) {
   const { worker, version, served } = beginning
   const settings = settingsOf(beginning.settings)
   const log = (await createLog({ ...settings.logger, format: 'json' })).child({ worker })
   catchUnexpected(log)
   const tls = settings.tls && openTls(settings.tls, log)
-  followGroups((change) => channel.note('group', change))
   const inner = await listenForWorkers()
-  const parts = workerParts(channel, beginning, inner.origin)
-  const sources = new WorkerSources(served)
-  const { shared } = parts
+  const { shared, cluster, listChanged } = sharedParts(channel, beginning, inner.origin)
+  const sources = new ServedSources(served)
   const { gateway, findings } = await createGateway({
     paths: sources.source,
     settings,
     env: served.env,
-    readEnv: sources.env,
+    readEnv: () => sources.served.env,
     log,
     version,
     shared,
   })
   const [fault] = findings.filter(({ severity }) => severity === 'error')
   if (!gateway) throw new Error(`${fault?.file}: ${fault?.message}`)
-  sources.commit()
-  inner.serve(gateway, parts)
+  inner.serve(gateway, cluster())
   const unwatch = watchEventLoop(log, gateway.onLoopDelay)
   const surplus = new WeakSet<Socket>()
   const guarded = serveApp(gateway.app, settings.limits, tls, surplus)
@@ -167,53 +105,129 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   // Node counts the time of requests from then on; connections come through the channel.
   server.emit('listening')
   watchOpenFiles(server, () => connections.size, log)
-  const report = reporter(channel, gateway, guarded)
-  return {
-    number: worker,
-    startedAt: new Date().toISOString(),
-    origin: inner.origin,
-    gateway,
-    guarded,
-    parts,
-    sources,
-    tls,
-    take: taker(channel, server, surplus),
-    drain: (limits) => drain(guarded, gateway, limits, () => shutBy(channel, guarded)),
+  const startedAt = new Date().toISOString()
+  const handlers: Omit<WorkerHandlers, 'begin' | 'beat' | 'drain'> = {
+    ...gatewayHandlers(gateway, sources),
+    peers: (workers) => cluster().follow(workers),
+    met: (address) => cluster().learn(address),
+    listChanged,
+    connection: taker(channel, server, surplus),
+    status: () => ({
+      worker,
+      pid: process.pid,
+      startedAt,
+      connections: connections.size,
+      ...gateway.serving(),
+    }),
+    renewTls: () => tls?.refresh(),
     async end() {
       await gateway.close()
-      report.stop()
       unwatch()
-      channel.note('counted', await gateway.counted())
       inner.close()
       log.flush?.()
+      return gateway.counted()
     },
+  }
+  const shut = async () => {
+    await channel.ask('closeListener', undefined)
+    return { closed: noneLeft(connections) }
+  }
+  return {
+    origin: inner.origin,
+    connections,
+    handlers,
+    drain: (limits: Parameters<WorkerHandlers['drain']>[0]) => drain(guarded, gateway, limits, shut),
   }
 }
 
-/** Of what the process opens that starts the workers, nothing. The store of plants is opened there, but tools call it. */
+function gatewayHandlers(
+  gateway: Gateway,
+  sources: ServedSources,
+): Pick<WorkerHandlers, 'startServers' | 'ownAddress' | 'reload' | 'announce' | 'counted'> {
+  let announce: (() => void) | undefined
+  return {
+    startServers: () => gateway.startServers(),
+    ownAddress: (address) => gateway.ownAddresses.add(address),
+    async reload(change) {
+      const before = sources.served
+      sources.change(change)
+      try {
+        // What other configurations depend on beside their texts may have changed, too: that is for a reload of theirs.
+        const made = await gateway.prepare(new Set([...change.changed.keys(), ...change.removed]))
+        made.commit()
+        announce = made.follow
+        const { refused, findings } = made.result
+        return { refused, findings }
+      } catch (error) {
+        sources.served = before
+        throw error
+      }
+    },
+    announce() {
+      announce?.()
+      announce = undefined
+    },
+    counted: () => gateway.counted(),
+  }
+}
+
+/** A worker opens nothing that the parent has for all of them. */
 function settingsOf(all: Settings): Settings {
-  const { storage: _, notifier: __, pid: ___, workers, ...rest } = all
-  const { maxBuffered } = rest.limits
-  const share = maxBuffered === undefined ? {} : { maxBuffered: Math.floor(maxBuffered / Number(workers)) }
-  return { ...rest, ...spansOnly(all), workers, limits: { ...rest.limits, ...share } }
+  const { storage: _, notifier: __, pid: ___, ...rest } = all
+  const { telemetry } = rest
+  // A collector takes metrics of several processes of one name for one that restarts, so the parent sends their sum.
+  const signals = telemetry?.otlp.signals.filter((signal) => signal !== 'metrics')
+  return {
+    ...rest,
+    ...(telemetry && signals && { telemetry: { ...telemetry, otlp: { ...telemetry.otlp, signals } } }),
+  }
 }
 
-/** Metrics are sent by who adds them up: a collector takes those of several processes of one name for one that starts anew. */
-function spansOnly({ telemetry }: Settings): Pick<Settings, 'telemetry'> {
-  if (!telemetry) return {}
-  const { otlp } = telemetry
-  const signals = otlp.signals.filter((signal) => signal !== 'metrics')
-  return { telemetry: { ...telemetry, otlp: { ...otlp, signals } } }
+/** What a worker has together with the others. */
+function sharedParts(
+  channel: Channel<ParentHandlers>,
+  { worker, settings, sealSecrets, secret, run }: Beginning,
+  origin: string,
+) {
+  const { cluster: replicas, limits, plants } = settings
+  let cluster: WorkerCluster | undefined
+  let listener: (change: ListChange) => void = () => {}
+  const isPlants = plants ? isPlantsPath(plants.basePath) : () => false
+  const shared: Shared = {
+    cluster(onForeign) {
+      const { connectTimeout } = limits
+      const onMet = (address: string) => channel.ask('met', address)
+      const of = { origin, secret, run, sealSecrets, cluster: replicas, connectTimeout, onForeign, onMet }
+      cluster = createWorkerCluster(of)
+      return cluster
+    },
+    sealSecrets,
+    share: { worker, workers: Number(settings.workers) },
+    otherWorkers: {
+      tell: (change) => channel.note('listChanged', change),
+      follow(then) {
+        listener = then
+      },
+    },
+    elsewhere: (c) =>
+      isOwnPage(c.req.path) || isPlants(c.req.path)
+        ? askPage(c, (request) => channel.ask('page', request))
+        : undefined,
+  }
+  return {
+    shared,
+    /** Once there is a gateway. */
+    cluster: () => cluster as WorkerCluster,
+    listChanged: (change: ListChange) => listener(change),
+  }
 }
 
-/** Takes what is wrong with a table for the reason not to serve it: it was read without an error elsewhere. */
-function refuse({ result: { findings, refused } }: Made): void {
-  const [fault] = findings.filter(({ severity }) => severity === 'error')
-  if (refused.length || hasErrors(findings)) throw new Error(fault?.message ?? `${refused} cannot be served`)
-}
-
-/** Takes connections that were accepted for it. */
-function taker(channel: Channel<ParentHandlers>, server: Guarded['server'], surplus: WeakSet<Socket>) {
+/** Takes connections that the parent has accepted. */
+function taker(
+  channel: Channel<ParentHandlers>,
+  server: Guarded['server'],
+  surplus: WeakSet<Socket>,
+): WorkerHandlers['connection'] {
   let ended: number[] = []
   const end = (id: number) => {
     ended.push(id)
@@ -223,10 +237,11 @@ function taker(channel: Channel<ParentHandlers>, server: Guarded['server'], surp
       ended = []
     })
   }
-  return (id: number, isSurplus: boolean, socket: Socket | undefined) => {
+  return ({ id, surplus: isSurplus }, handle) => {
+    const socket = handle as Socket | undefined
     // It ended on the way, or there was no file for it.
     if (!socket) return end(id)
-    // Before it is read: what nobody has taken is given to another.
+    // Before it is read: the parent gives what was not taken to another worker.
     channel.note('taken', id)
     // A client may end its side after the request, as at a listener.
     socket.allowHalfOpen = true
@@ -236,45 +251,14 @@ function taker(channel: Channel<ParentHandlers>, server: Guarded['server'], surp
   }
 }
 
-/** Says from time to time what was counted, while there is something to count. */
-function reporter(channel: Channel<ParentHandlers>, gateway: Gateway, { server }: Guarded): { stop(): void } {
-  let isNew = false
-  server.on('request', () => {
-    isNew = true
-  })
-  const timer = setInterval(() => {
-    if (!isNew) return
-    isNew = false
-    gateway
-      .counted()
-      .then((counted) => channel.note('counted', counted))
-      .catch(unexpected('the counts of a worker'))
-  }, REPORT)
-  timer.unref()
-  return { stop: () => clearInterval(timer) }
+async function noneLeft(connections: Guarded['connections']): Promise<void> {
+  while (connections.size) await pause(LOOK)
 }
 
-async function shutBy(channel: Channel<ParentHandlers>, { connections }: Guarded) {
-  await channel.ask('closeListener', undefined)
-  const closed = async () => {
-    while (connections.size) await pause(LOOK)
-  }
-  return { closed: closed() }
-}
-
-interface InnerListener {
-  origin: string
-  serve(gateway: Gateway, parts: WorkerParts): void
-  close(): void
-}
-
-/** Listens for the other workers, on this machine, and for nobody else: their requests are signed. */
-async function listenForWorkers(): Promise<InnerListener> {
-  let serve: RequestListener | undefined
-  const server: Server = createServer((request, response) => {
-    if (serve) serve(request, response)
-    else response.destroy()
-  })
+/** Listens on the loopback interface for signed requests of the other workers. */
+async function listenForWorkers() {
+  let serve: RequestListener = (_, response) => response.destroy()
+  const server: Server = createServer((request, response) => serve(request, response))
   server.keepAliveTimeout = 75_000
   server.requestTimeout = 0
   await new Promise<void>((resolve, reject) => {
@@ -284,13 +268,12 @@ async function listenForWorkers(): Promise<InnerListener> {
   const { port } = server.address() as AddressInfo
   return {
     origin: `http://127.0.0.1:${port}`,
-    serve(gateway, { peers }) {
-      const handle = answerBy(gateway.app)
+    serve({ app }: Gateway, cluster: WorkerCluster) {
+      const handle = answerBy(app)
       serve = (request, response) => {
         const { headers, method = '', url = '' } = request
-        const hop = headers[HOP_HEADER]
-        if (peers()?.isOfWorker(typeof hop === 'string' ? hop : undefined, method, url))
-          handle(request, response)
+        const received = cluster.receive(String(headers[HOP_HEADER] ?? ''), method, url)
+        if (received?.by === 'worker') handle(request, response)
         else response.writeHead(403).end()
       }
     },

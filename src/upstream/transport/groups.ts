@@ -7,52 +7,9 @@ export const TERM_GRACE = 1_500
 /** Process groups that must not outlive this process. */
 const groups = new Set<number>()
 let watching = false
-let told: (change: GroupChange) => void = () => {}
-
-/** The start or end of a child's process group. */
-export interface GroupChange {
-  group: number
-  ended: boolean
-}
-
-/** Reports all groups from now on to a parent, which ends them if this process is killed. */
-export function followGroups(listener: (change: GroupChange) => void): void {
-  told = listener
-}
 
 /** Registers the process group of a new child. */
 export function groupBegun(group: number): void {
-  watch(group)
-  told({ group, ended: false })
-}
-
-export function groupEnded(group: number): void {
-  forget(group)
-  told({ group, ended: true })
-}
-
-/** Ends groups left by a killed process, first with SIGTERM, then with SIGKILL. */
-export function endGroups(left: Iterable<number>): void {
-  for (const group of left) {
-    watch(group)
-    killGroup(group, 'SIGTERM')
-    setTimeout(() => {
-      killGroup(group, 'SIGKILL')
-      forget(group)
-    }, TERM_GRACE)
-  }
-}
-
-export function killGroup(group: number | undefined, signal: NodeJS.Signals): void {
-  if (group === undefined) return
-  try {
-    process.kill(-group, signal)
-  } catch {
-    // The group is empty.
-  }
-}
-
-function watch(group: number): void {
   groups.add(group)
   if (guard) guard.stdin.write(`+ ${group}\n`)
   else startGuard()
@@ -64,12 +21,21 @@ function watch(group: number): void {
   })
 }
 
-function forget(group: number): void {
+export function groupEnded(group: number): void {
   if (!groups.delete(group)) return
   guard?.stdin.write(`- ${group}\n`)
   if (groups.size > 0) return
   guard?.stdin.end()
   guard = undefined
+}
+
+export function killGroup(group: number | undefined, signal: NodeJS.Signals): void {
+  if (group === undefined) return
+  try {
+    process.kill(-group, signal)
+  } catch {
+    // The group is empty.
+  }
 }
 
 type Guard = ChildProcessByStdio<Writable, null, null>

@@ -1,28 +1,53 @@
 import { Readable } from 'node:stream'
 import type { Context, Hono } from 'hono'
-import { HttpResponse } from '../access/http-response.ts'
-import { nodePair } from '../mcp/index.ts'
-import type { Page, PageRequest } from './channel-messages.ts'
+import { HttpResponse } from '../../access/http-response.ts'
+import { nodePair } from '../../mcp/index.ts'
 
-/** Bytes of a body after which the rest is not passed on: it is refused there. */
+/** Bytes of a body after which the rest is not passed on: the parent refuses it. */
 const MAX_BODY = 1024 * 1024
 
-/** A request as another process can answer it. */
-export async function pageRequest(c: Context): Promise<PageRequest> {
+/** A request for a page that the parent has. */
+export interface PageRequest {
+  method: string
+  url: string
+  headers: Readonly<Record<string, string | undefined>>
+  rawHeaders: readonly string[]
+  /** Such as `1.1`: proxies are recognised by it. */
+  httpVersion: string | undefined
+  remoteAddress: string | undefined
+  body: Uint8Array | undefined
+}
+
+export interface Page {
+  status: number
+  headers: [name: string, value: string][]
+  body: Uint8Array
+}
+
+/** Answers a request by what the parent answers. */
+export async function askPage(
+  c: Context,
+  ask: (request: PageRequest) => Promise<Page>,
+): Promise<HttpResponse> {
   const { incoming } = nodePair(c)
   const { method, url } = c.req
-  return {
+  let body: Uint8Array | undefined
+  try {
+    if (method !== 'GET' && method !== 'HEAD')
+      body = await beginningOf(incoming?.iterator({ destroyOnReturn: false }) ?? c.req.raw.body ?? [])
+  } catch {
+    return HttpResponse.json({ error: 400, message: 'The body ended before it was complete.' }, 400)
+  }
+  const page = await ask({
     method,
     url,
     headers: (incoming?.headers ?? {}) as PageRequest['headers'],
     rawHeaders: incoming?.rawHeaders ?? [],
     httpVersion: incoming?.httpVersion,
     remoteAddress: incoming?.socket?.remoteAddress,
-    body:
-      method === 'GET' || method === 'HEAD'
-        ? undefined
-        : await beginningOf(incoming?.iterator({ destroyOnReturn: false }) ?? c.req.raw.body ?? []),
-  }
+    body,
+  })
+  return new HttpResponse(page.status, Object.fromEntries(page.headers), Buffer.from(page.body))
 }
 
 async function beginningOf(body: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Uint8Array> {
@@ -36,11 +61,7 @@ async function beginningOf(body: AsyncIterable<Uint8Array> | Uint8Array[]): Prom
   return Buffer.concat(pieces)
 }
 
-export function pageResponse({ status, headers, body }: Page): HttpResponse {
-  return new HttpResponse(status, Object.fromEntries(headers), Buffer.from(body))
-}
-
-/** Has an app answer it as if its client were connected here. */
+/** Has an app answer a request as if its client were connected here. */
 export async function answerPage(app: Hono, asked: PageRequest): Promise<Page> {
   const { method, url, headers, rawHeaders, httpVersion, remoteAddress, body } = asked
   const sent = Object.entries(headers).flatMap(([name, value]): [string, string][] =>

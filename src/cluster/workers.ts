@@ -1,17 +1,10 @@
 import { createHash } from 'node:crypto'
-import {
-  type Cluster,
-  type ClusterSettings,
-  createCluster,
-  createForwarder,
-  createHops,
-  createTickets,
-  type ForwardRequest,
-  type Reach,
-  workerAddress,
-} from '../cluster/index.ts'
+import { createForwarder, type ForwardRequest } from './forward.ts'
+import { createHops } from './hop.ts'
+import { type Cluster, type ClusterSettings, createCluster, type Reach, workerAddress } from './index.ts'
+import { createTickets } from './tickets.ts'
 
-export interface PeersOptions {
+export interface WorkerClusterOptions {
   /** Where the other workers reach this one. */
   origin: string
   /** By which the workers know each other. */
@@ -20,7 +13,7 @@ export interface PeersOptions {
   run: string
   /** What ids of sessions are sealed with. */
   sealSecrets: readonly string[]
-  /** Absent: there are no other replicas of the gateway. */
+  /** Absent: the gateway has no replicas on other machines. */
   cluster: ClusterSettings | undefined
   /** Milliseconds. */
   connectTimeout: number
@@ -36,49 +29,46 @@ export interface WorkerPlace {
   origin: string
 }
 
-/** The part of a worker among the workers of its gateway, and the replicas beside it. */
-export interface Peers extends Cluster {
-  /** Who serves from now on, this one among them. */
+/** The part of a worker among the workers of its gateway, and among the replicas of the gateway. */
+export interface WorkerCluster extends Cluster {
+  /** The workers that serve from now on, this one among them. */
   follow(workers: readonly WorkerPlace[]): void
-  /** Whether a request comes from another worker. */
-  isOfWorker(header: string | undefined, method: string, target: string): boolean
 }
 
 /**
- * Workers are replicas that know each other from the process that started them, not from their sessions. A session says
- * whose it is by `gateway#worker`; where the gateway is another one, any of its workers gets the request, and passes it on
- * to the right one.
+ * Workers are replicas that learn of each other from their parent. A session names `gateway#worker`; another gateway
+ * forwards its requests to any worker of that gateway, which forwards them to the right one.
  */
-export function createPeers(options: PeersOptions): Peers {
+export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluster {
   const { origin, secret, run, sealSecrets, connectTimeout, onForeign, onMet } = options
   const hops = createHops([secret])
   const inner = createForwarder(hops, { connectTimeout })
   const outer = options.cluster && createCluster(options.cluster, { connectTimeout, onForeign, onMet })
   const gateway = options.cluster?.advertise ?? ''
   const prefix = workerAddress(gateway, '')
+  const address = workerAddress(gateway, origin)
   let workers: readonly WorkerPlace[] = []
 
   /** The origin of a worker of this gateway; undefined: it is none. */
   const workerIn = (owner: string) => (owner.startsWith(prefix) ? owner.slice(prefix.length) : undefined)
-  const address = workerAddress(gateway, origin)
   const fellows = () =>
     workers.filter((one) => one.origin !== origin).map((one) => workerAddress(gateway, one.origin))
 
-  function forward(owner: string, request: ForwardRequest) {
+  async function forward(owner: string, request: ForwardRequest) {
     const worker = workerIn(owner)
-    if (worker === undefined) return outer?.forward(owner, request) ?? gone(owner)
-    return workers.some((one) => one.origin === worker) ? inner.send(worker, request) : gone(owner)
+    if (worker === undefined && outer) return outer.forward(owner, request)
+    const known = workers.find((one) => one.origin === worker)
+    return known ? inner.send(known.origin, request) : { gone: `the worker of ${owner} has ended` }
   }
 
   function reach(by: 'worker' | 'replica' | undefined): Reach {
-    if (by === undefined)
-      return {
-        nobody: false,
-        isWithin: () => true,
-        others: () => [...fellows(), ...(outer?.reach(undefined).others() ?? [])],
-      }
-    // What another gateway has passed on may be for any worker, and goes nowhere else.
-    return { nobody: by === 'worker', isWithin: (owner) => workerIn(owner) !== undefined, others: fellows }
+    const others = () => (by ? fellows() : [...fellows(), ...(outer?.reach(undefined).others() ?? [])])
+    // A request of another gateway is for one of these workers.
+    return {
+      nobody: by === 'worker',
+      isWithin: (owner) => by === undefined || workerIn(owner) !== undefined,
+      others,
+    }
   }
 
   return {
@@ -90,8 +80,6 @@ export function createPeers(options: PeersOptions): Peers {
       const proof = hops.receive(header, method, target)
       return proof === undefined ? outer?.receive(header, method, target) : { proof, by: 'worker' }
     },
-    isOfWorker: (header, method, target) =>
-      header !== undefined && hops.receive(header, method, target) !== undefined,
     meet: (ticket, question) =>
       workerIn(ticket.owner) === undefined ? outer?.meet(ticket, question) : undefined,
     greet: (from) => outer?.greet(from),
@@ -110,14 +98,7 @@ export function createPeers(options: PeersOptions): Peers {
 
 /** By rendezvous hashing of the numbers: when a worker ends, only what it had has another place, until it is replaced. */
 function placeOf(key: string, workers: readonly WorkerPlace[]): WorkerPlace | undefined {
-  const weighed = workers.map((place) => {
-    const weight = createHash('sha256').update(`${place.worker} ${key}`).digest('hex')
-    return { place, weight }
-  })
-  weighed.sort((a, b) => (a.weight < b.weight ? 1 : -1))
-  return weighed[0]?.place
-}
-
-async function gone(owner: string) {
-  return { gone: `the worker of ${owner} has ended` }
+  const weightOf = ({ worker }: WorkerPlace) => createHash('sha256').update(`${worker} ${key}`).digest('hex')
+  const weighed = workers.map((place) => ({ place, weight: weightOf(place) }))
+  return weighed.sort((a, b) => (a.weight < b.weight ? 1 : -1))[0]?.place
 }

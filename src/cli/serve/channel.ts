@@ -1,0 +1,184 @@
+import type { ChildProcess, SendHandle } from 'node:child_process'
+import type { AddressInfo } from 'node:net'
+import type { Reload } from '../../build/types.ts'
+import type { WorkerPlace } from '../../cluster/workers.ts'
+import type { Env, Settings, Source } from '../../config/index.ts'
+import type { WorkerStatus } from '../../server/shared-parts.ts'
+import type { Counted } from '../../telemetry/counted.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import type { ListChange } from '../../upstream/index.ts'
+import type { DrainLimits } from './drain.ts'
+import type { Page, PageRequest } from './passed-pages.ts'
+
+/** The configurations that are served: those that were refused are not among them. */
+export interface Served {
+  generation: number
+  env: Env
+  /** By `id`. */
+  sources: ReadonlyMap<string, Source>
+}
+
+/** What a reload changes of them. */
+export interface Change {
+  generation: number
+  /** Absent: it is the same. */
+  env?: Env
+  changed: ReadonlyMap<string, Source>
+  removed: readonly string[]
+}
+
+/** What a worker begins with. */
+export interface Beginning {
+  /** From 1 on. */
+  worker: number
+  settings: Settings
+  version: string
+  /** What handles of clients are sealed with. */
+  sealSecrets: readonly string[]
+  /** By which workers know each other. */
+  secret: string
+  /** Names the run of the gateway. */
+  run: string
+  served: Served
+}
+
+/** What a worker answers its parent. */
+export interface WorkerHandlers {
+  [name: string]: (value: never, handle?: SendHandle) => unknown
+  /** @returns where the other workers reach it */
+  begin(beginning: Beginning): Promise<string>
+  /** The workers that serve, this one among them. */
+  peers(workers: readonly WorkerPlace[]): void
+  startServers(nothing: undefined): void
+  ownAddress(address: AddressInfo): void
+  /** Answers while its event loop runs. */
+  beat(nothing: undefined): void
+  /** Serves the change. @returns what it refused */
+  reload(change: Change): Promise<Pick<Reload, 'refused' | 'findings'>>
+  /** All workers serve the change: clients may learn of it. */
+  announce(nothing: undefined): void
+  connection(connection: { id: number; surplus: boolean }, handle?: SendHandle): void
+  counted(nothing: undefined): Promise<Counted>
+  status(nothing: undefined): WorkerStatus
+  renewTls(nothing: undefined): void
+  /** A list of an MCP server changed in a session of another worker. */
+  listChanged(change: ListChange): void
+  /** Another worker has met the replica of this address. */
+  met(address: string): void
+  /** Resolves when the calls of its clients have ended. */
+  drain(limits: DrainLimits): Promise<void>
+  /** Closes what it still holds for clients of other workers. @returns its last counts */
+  end(nothing: undefined): Promise<Counted>
+}
+
+/** What the parent answers a worker. */
+export interface ParentHandlers {
+  [name: string]: (value: never) => unknown
+  /** It can be asked. */
+  hello(nothing: undefined): void
+  page(request: PageRequest): Promise<Page>
+  /** The worker has a connection, and has read nothing of it yet. */
+  taken(connection: number): void
+  /** Connections that have ended. */
+  closed(connections: readonly number[]): void
+  listChanged(change: ListChange): void
+  /** Resolves once the other workers know the replica of this address. */
+  met(address: string): Promise<void>
+  /** Resolves when no more connections come. */
+  closeListener(nothing: undefined): Promise<void>
+}
+
+type Handlers = Record<string, (value: never, handle?: SendHandle) => unknown>
+type Value<H> = H extends (value: infer V, ...rest: never[]) => unknown ? V : never
+type Answer<H> = H extends (...args: never[]) => infer R ? Awaited<R> : never
+
+interface Asked {
+  ask: string
+  value: unknown
+  /** Absent: no answer is awaited. */
+  id?: number
+}
+
+interface Answered {
+  id: number
+  value?: unknown
+  fault?: string
+}
+
+/** The other process has ended, so its answer will not come. */
+export class ChannelEnded extends Error {
+  constructor() {
+    super('the process at the other end has ended')
+  }
+}
+
+/** Questions and notes between the parent and one worker, over the channel of `fork`. */
+export class Channel<Theirs extends Handlers> {
+  private readonly waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>()
+  private asked = 0
+
+  /** @param own answers the other process */
+  constructor(
+    private readonly end: ChildProcess | NodeJS.Process,
+    own: Handlers,
+  ) {
+    const ends = end as ChildProcess
+    ends.on('message', (message, handle) => {
+      const received = message as unknown as Asked | Answered
+      if ('ask' in received) this.answer(own, received, handle).catch(unexpected('the channel of a worker'))
+      else this.settle(received)
+    })
+    ends.once('disconnect', () => this.close())
+  }
+
+  /** Rejects everything that waits for an answer. */
+  close(): void {
+    for (const { reject } of this.waiting.values()) reject(new ChannelEnded())
+    this.waiting.clear()
+  }
+
+  /** @throws Error when the other process cannot answer; ChannelEnded when it has ended */
+  ask<Name extends keyof Theirs & string>(
+    name: Name,
+    value: Value<Theirs[Name]>,
+  ): Promise<Answer<Theirs[Name]>> {
+    const id = ++this.asked
+    return new Promise((resolve, reject) => {
+      if (!this.end.connected) return reject(new ChannelEnded())
+      this.waiting.set(id, { resolve, reject })
+      this.send({ ask: name, value, id })
+    })
+  }
+
+  /** Awaits no answer. */
+  note<Name extends keyof Theirs & string>(
+    name: Name,
+    value: Value<Theirs[Name]>,
+    handle?: SendHandle,
+  ): void {
+    if (this.end.connected) this.send({ ask: name, value }, handle)
+  }
+
+  private send(message: Asked | Answered, handle?: SendHandle): void {
+    // A process that has ended is noticed by its disconnection. The handle stays open, to be given to another worker.
+    this.end.send?.(message, handle, { keepOpen: true }, () => {})
+  }
+
+  private async answer(own: Handlers, { ask, value, id }: Asked, handle: SendHandle): Promise<void> {
+    const handler = own[ask] as ((value: unknown, handle?: SendHandle) => unknown) | undefined
+    if (id === undefined) return void (await handler?.(value, handle))
+    try {
+      const answer = await handler?.(value, handle)
+      if (this.end.connected) this.send({ id, value: answer })
+    } catch (error) {
+      if (this.end.connected) this.send({ id, fault: (error as Error).message })
+    }
+  }
+
+  private settle({ id, value, fault }: Answered): void {
+    const waiting = this.waiting.get(id)
+    this.waiting.delete(id)
+    if (fault !== undefined) waiting?.reject(new Error(fault))
+    else waiting?.resolve(value as never)
+  }
+}

@@ -1,0 +1,45 @@
+import type { ConfigurationSource } from '../../build/source.ts'
+import { readConfiguration } from '../../checks/index.ts'
+import type { Env, ReadConfiguration } from '../../config/index.ts'
+import { giveWayToCalls } from '../../text/index.ts'
+import type { Change, Served } from './channel.ts'
+
+/** The configurations that the parent has a worker serve. */
+export class ServedSources {
+  /** What was read of them, with this environment. */
+  private read: ReadonlyMap<string, ReadConfiguration> = new Map()
+  private readEnv: Env | undefined
+
+  constructor(public served: Served) {}
+
+  /** What has not changed is the same object again. */
+  readonly source: ConfigurationSource = async (env, rules) => {
+    const { sources, generation } = this.served
+    const before = env === this.readEnv ? this.read : new Map<string, ReadConfiguration>()
+    const read = new Map<string, ReadConfiguration>()
+    for (const [id, source] of sources) {
+      const known = before.get(id)
+      const isSame = known?.file === source.file && known.text === source.text
+      if (!isSame) await giveWayToCalls()
+      read.set(id, isSame ? known : readConfiguration(source, env, rules))
+    }
+    this.read = read
+    this.readEnv = env
+    const configurations = [...read.values()]
+    return {
+      configurations,
+      // The parent has reported the warnings.
+      findings: configurations
+        .flatMap(({ findings }) => findings)
+        .filter(({ severity }) => severity === 'error'),
+      sources: new Map(configurations.map(({ file, text }) => [file, text])),
+      generation,
+    }
+  }
+
+  change({ generation, env = this.served.env, changed, removed }: Change): void {
+    const sources = new Map([...this.served.sources, ...changed])
+    for (const id of removed) sources.delete(id)
+    this.served = { generation, env, sources }
+  }
+}
