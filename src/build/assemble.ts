@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { finder, type Identity, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
-import { alignment, giveWayToCalls } from '../text/index.ts'
+import { alignment, pause } from '../text/index.ts'
 import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
 import { type AssembleContext, inspect, isOfText, type PrepareContext, stampOf } from './prepare.ts'
@@ -185,8 +185,7 @@ async function classify(
   const findings: Finding[] = []
   for (const [i, read] of reads.entries()) {
     if (unchanged[i]) continue
-    const pause = giveWayToCalls()
-    if (pause) await pause
+    await pause()
     const { configuration, file, text } = read
     const old = oldOf(read)
     const isUnchanged =
@@ -214,7 +213,7 @@ async function classify(
       open.delete(old.id)
     }
   }
-  await giveWayToCalls()
+  await pause()
   return { loose, refused, candidates, findings, settled: { reads, prepared: unchanged, open } }
 }
 

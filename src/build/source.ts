@@ -10,7 +10,7 @@ import {
 import { inTime } from '../durable/in-time.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { type ConfigurationStore, settle } from '../store/index.ts'
-import { giveWayToCalls } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 
 /**
  * Where configurations come from: reads all of them, and checks them together. With the same `env` and `options` what
@@ -70,7 +70,7 @@ export function fromStore(store: ConfigurationStore): ConfigurationSource {
       const configurations: ReadConfiguration[] = []
       for (const { place: file, text } of stored) {
         configurations.push(await reader.read({ file, text }))
-        await giveWayToCalls()
+        await pause()
       }
       const findings = configurations.flatMap((read) => read.findings)
       return {

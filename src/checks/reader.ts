@@ -19,7 +19,7 @@ import { MAX_TENANT_FILE } from '../config/yaml/syntax.ts'
 import { type Finding, finding, hasErrors, type Path, sortFindings } from '../findings/index.ts'
 import { isObject, type Json } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
-import { alignment, giveWayToCalls, inTurns } from '../text/index.ts'
+import { alignment, inTurns, pause } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
 import { type Alone, checkAlone, type Together, togetherAgain, togetherSteps } from './together.ts'
@@ -155,16 +155,14 @@ export async function readConfigurations(
     return reader.read(source)
   }
   const read = async (sources: Sources) => {
-    const pause = giveWayToCalls()
-    if (pause) await pause
+    await pause()
     const same = reader.sameOf(sources)
     if (same) return add(same)
     const reads: ReadConfiguration[] = []
     for (const source of sources) {
       const one = source && (await take(source))
       if (one) reads.push(one)
-      const pause = giveWayToCalls()
-      if (pause) await pause
+      await pause()
     }
     const came = cameTo(reads)
     add(came)

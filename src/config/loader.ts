@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type Finding, finding } from '../findings/index.ts'
-import { capital, giveWayToCalls, notText } from '../text/index.ts'
+import { capital, notText, pause } from '../text/index.ts'
 import type { Look, Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
 import { NOT_PLAIN, notPlain, plainBytes } from './plain-file.ts'
@@ -176,8 +176,7 @@ async function contentsOf(
   for (const file of files) {
     const outcome = outcomeOf(file)
     outcomes.push(outcome instanceof Promise ? await outcome : outcome)
-    const pause = giveWayToCalls()
-    if (pause) await pause
+    await pause()
   }
   const findings = outcomes.flatMap((outcome) => outcome.findings)
   return { sources: outcomes.map(({ source }) => source), findings }

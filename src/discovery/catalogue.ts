@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, plain, stringify } from '../json/index.ts'
-import { inTurns, nearest, nextTurn, proposal, shorten, tokensIn } from '../text/index.ts'
+import { inTurns, nearest, pause, proposal, shorten, tokensIn } from '../text/index.ts'
 import {
   DESCRIBE,
   DISCOVERY_TOOLS,
@@ -68,7 +68,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
     const accepts = group === undefined ? undefined : isIn
     const built = await index
     // Otherwise all waiting calls would search in one tick.
-    await nextTurn()
+    await pause()
     const hits = built.search(queries, { limit, accepts })
     const lines = hits.map(({ at }) => lineOf(tools[at]!))
     const among =

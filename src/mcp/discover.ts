@@ -12,7 +12,7 @@ import {
   signatureOf,
 } from '../discovery/index.ts'
 import { isObject, parseVerbatim, stringify } from '../json/index.ts'
-import { nextTurn, shorten } from '../text/index.ts'
+import { pause, shorten } from '../text/index.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 import type { RequestContext } from './http.ts'
@@ -76,7 +76,7 @@ export async function discover(call: Call, listing: Listing, source: ListSource)
   const found =
     via === undefined ? await listedTools(source, isList) : await listedTool(params.name as string, source)
   // Otherwise all calls that waited for the list would be processed in one tick.
-  await nextTurn()
+  await pause()
   if (call.over) return false
   if (found instanceof Fault) {
     call.fail(found)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Hold, memory, parsedSize } from '../access/memory.ts'
 import type { Json } from '../json/index.ts'
 import { jsonIn } from '../shaping/index.ts'
-import { nextTurn } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 
 /** Milliseconds for which a result is kept. */
 const LIFE = 600_000
@@ -147,11 +147,11 @@ export async function readInTurn<T>(
   }
   reading.readers++
   const own = reading.last.then(async () => {
-    await nextTurn()
+    await pause()
     if (!reading.isParsed) {
       reading.value = jsonIn(result.text)
       reading.isParsed = true
-      await nextTurn()
+      await pause()
     }
     return read(reading.value)
   })

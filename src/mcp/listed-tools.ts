@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
-import { giveWay } from '../text/index.ts'
+import { paced } from '../text/index.ts'
 import { Fault } from './fault.ts'
 import { METHOD_NOT_FOUND, omit } from './protocol.ts'
 
@@ -153,12 +153,12 @@ async function fetchAll(ask: AskList, byDigest: ByDigest): Promise<ListedTools |
   }
   const hash = createHash('sha256')
   let size = 0
+  const pace = paced()
   for (const part of [rest ?? {}, ...tools]) {
     const text = `${stringify(part)}\n`
     hash.update(text)
     size += text.length
-    const pause = giveWay()
-    if (pause) await pause
+    await pace(text.length)
   }
   const digest = hash.digest('base64url')
   const found = byDigest.get(digest)?.deref()

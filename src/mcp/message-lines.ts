@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { memory } from '../access/memory.ts'
+import { paced } from '../text/index.ts'
 
 /** Messages as lines, the framing of stdio at both ends. */
 
@@ -59,26 +60,15 @@ export function lineSplitter(
   }
 }
 
-/** Milliseconds of one tick that a stream may use. */
-const SLICE = 10
-/** Chunks processed faster than this many milliseconds are not counted. */
-const QUICK = 1
-
-/** Reads a stream chunk by chunk, and yields to the event loop when chunks took long. */
+/** Reads a stream, and pauses it after each piece of work so that others get their turn. */
 export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): void {
-  let spent = 0
+  const pace = paced()
   stream.on('data', (chunk: Buffer) => {
-    const started = performance.now()
     take(chunk)
-    const took = performance.now() - started
-    if (took < QUICK) return
-    if (spent === 0)
-      setImmediate(() => {
-        spent = 0
-        stream.resume()
-      })
-    spent += took
-    if (spent > SLICE) stream.pause()
+    const others = pace(chunk.length)
+    if (!others) return
+    stream.pause()
+    others.then(() => stream.resume())
   })
 }
 

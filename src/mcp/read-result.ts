@@ -2,7 +2,7 @@ import { memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import { isOfValue, type Keep, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
-import { nextTurn } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 import { failing } from './hand.ts'
@@ -145,7 +145,7 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
 
 async function readWhole(call: Call, uri: string, result: KeptResult): Promise<void> {
   // Each answer is written and counted before the next one.
-  await nextTurn()
+  await pause()
   const hold = memory.hold(call.context.stay.sharer)
   if (hold.add(result.text.length))
     contentsAnswered(call, [{ uri, mimeType: typeOf(result), text: result.text }])

@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import type { HttpResponse } from '../access/http-response.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
+import { PIECE, pause } from '../text/index.ts'
 import { isIndirect, unwrapped } from './discover.ts'
 import { type Body, type RequestContext, rpcError, tooMuch } from './http.ts'
 import { exactly } from './permit.ts'
@@ -31,8 +31,6 @@ export type Received = Messages | { refused: HttpResponse }
 
 /** Maximum characters of client data kept for the life of a session. */
 const MAX_KEPT = 64 * 1024
-/** Characters of a body whose parsing takes noticeable time. */
-const LARGE = 256 * 1024
 
 /**
  * Reads a POST's body as JSON-RPC, with the checks common to all transports.
@@ -82,7 +80,7 @@ function readMessages(context: RequestContext, body: Body): Received | Promise<R
   const { text } = body
   const messagesOf = () => messagesIn(value, text, refuse)
   // Yields to the event loop between the long steps.
-  return text.length > LARGE ? setImmediate().then(messagesOf) : messagesOf()
+  return text.length > PIECE ? pause().then(messagesOf) : messagesOf()
 }
 
 type Refuse = (status: number, code: number, message: string) => Received

@@ -3,7 +3,7 @@ import type { HttpResponse } from '../access/http-response.ts'
 import { type Hold, memory } from '../access/memory.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { nextTurn } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
 import { Accounted, type Accounting, Call, endSpan, InFlight } from './call.ts'
@@ -567,7 +567,7 @@ function isJudged({ permissions, approval }: RequestContext): boolean {
 /** Handles the messages of a batch in order, yielding to other work in between. */
 async function oneByOne(steps: readonly (() => void)[]): Promise<void> {
   for (const [i, step] of steps.entries()) {
-    if (i > 0) await nextTurn()
+    if (i > 0) await pause()
     step()
   }
 }

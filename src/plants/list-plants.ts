@@ -1,4 +1,4 @@
-import { giveWay } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 import type { Plant } from './store.ts'
 
 /** UTF-16 units after which a piece of a list's text is handed on. */
@@ -13,7 +13,7 @@ export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncG
       piece += separator + JSON.stringify(plant)
       separator = ','
       if (piece.length < PIECE) continue
-      await giveWay()
+      await pause()
       yield piece
       piece = ''
     }

@@ -1,7 +1,7 @@
 import { type Adapter, Low } from 'lowdb'
 import { inTime, TimeOut } from '../durable/in-time.ts'
 import { StoreError } from '../durable/store-error.ts'
-import { giveWay } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 import type { Snapshot, StoredPlant } from './plant-format.ts'
 import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts'
 
@@ -143,7 +143,7 @@ export function lowdbStore(adapter: PlantAdapter, initial: Snapshot): PlantStore
       let plants: Plant[] = []
       let looked = 0
       for (const stored of file.durable.values()) {
-        if (++looked % LIST_PIECE === 0) await giveWay()
+        if (++looked % LIST_PIECE === 0) await pause()
         if (!reaches(access, stored)) continue
         if (plants.push(stored.plant) < LIST_PIECE) continue
         yield plants
@@ -156,7 +156,7 @@ export function lowdbStore(adapter: PlantAdapter, initial: Snapshot): PlantStore
       let next: bigint | undefined
       let looked = 0
       for (const stored of file.durable.values()) {
-        if (++looked % LIST_PIECE === 0) await giveWay()
+        if (++looked % LIST_PIECE === 0) await pause()
         if (stored.place <= after || !reaches(access, stored)) continue
         if (plants.length === limit) return { plants, next }
         plants.push(stored.plant)
@@ -172,7 +172,7 @@ async function copyOf(snapshot: Snapshot): Promise<Map<bigint, StoredPlant>> {
   const copy = new Map<bigint, StoredPlant>()
   for (const [id, stored] of snapshot) {
     copy.set(id, stored)
-    if (copy.size % LIST_PIECE === 0) await giveWay()
+    if (copy.size % LIST_PIECE === 0) await pause()
   }
   return copy
 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json/index.ts'
-import { giveWay, shorten } from '../text/index.ts'
+import { paced, pauseFor, shorten } from '../text/index.ts'
 
 /** What a shortened value lacks. */
 export interface Omitted {
@@ -62,9 +62,9 @@ export async function fitJson(value: Json, most: number, omitted: Omitted, whole
   const size = lists.reduce((sum, list) => sum + list.size, over)
   if (size <= 0) return value
   const fewer = cutLists(value, lists, size, omitted)
-  await giveWay()
+  await pauseFor(fewer)
   const shorter = cutStrings(fewer, most, omitted)
-  await giveWay()
+  await pauseFor(shorter)
   if (whole || stringify(shorter).length <= most) return shorter
   omitted.rest = true
   return prefix(shorter, most)?.value ?? null
@@ -81,13 +81,13 @@ interface List {
 async function listsOf(value: Json): Promise<List[]> {
   const lists: List[] = []
   findLists(value, '', lists)
+  const pace = paced()
   for (const list of lists)
     for (const item of list.items) {
       const size = stringify(item).length
       list.sizes.push(size)
       list.size += size + (list.sizes.length > 1 ? 1 : 0)
-      const pause = giveWay()
-      if (pause) await pause
+      await pace(size)
     }
   return lists.sort((a, b) => b.size - a.size)
 }

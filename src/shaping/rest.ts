@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json/index.ts'
-import { giveWay } from '../text/index.ts'
+import { PIECE, paced } from '../text/index.ts'
 import { compileFields } from './path-masks.ts'
 
 /** The tool with which a client reads the rest of a cut-off result. */
@@ -76,10 +76,13 @@ interface Written {
 async function jsonText(value: Json, enough: number): Promise<Written> {
   let text = ''
   const isEnough = () => text.length >= enough
+  const pace = paced()
   const write = async (one: Json): Promise<void> => {
     const isList = Array.isArray(one)
     if (!(isList || isObject(one)) || !Object.values(one).some(isNested)) {
-      text += stringify(one)
+      const part = stringify(one)
+      text += part
+      await pace(part.length)
       return
     }
     text += isList ? '[' : '{'
@@ -89,8 +92,6 @@ async function jsonText(value: Json, enough: number): Promise<Written> {
       text += (isFirst ? '' : ',') + (isList ? '' : `${stringify(name)}:`)
       isFirst = false
       await write(member)
-      const pause = giveWay()
-      if (pause) await pause
     }
     text += isList ? ']' : '}'
   }
@@ -109,7 +110,7 @@ async function matching(
   words: string,
   enough: number,
 ): Promise<Written> {
-  const room = { left: enough + 1 }
+  const room = { left: enough + 1, pace: paced() }
   if (value !== undefined) {
     const found = await matchingJson(value, words, room)
     const json = found === undefined ? '' : stringify(found)
@@ -119,22 +120,17 @@ async function matching(
   for (let at = 0; at <= text.length && room.left > 0; ) {
     const next = text.indexOf('\n', at)
     const line = text.slice(at, next < 0 ? text.length : next)
-    if (await hasWords(line, words)) {
+    if (await hasWords(line, words, room.pace)) {
       found.push(line)
       room.left -= line.length + 1
     }
     at = next < 0 ? text.length + 1 : next + 1
-    const pause = giveWay()
-    if (pause) await pause
   }
   const lines = found.join('\n')
   return { text: lines, isCut: lines.length >= enough }
 }
 
-/** Characters of a line searched without yielding. */
-const PIECE = 64 * 1024
-
-async function hasWords(line: string, words: string): Promise<boolean> {
+async function hasWords(line: string, words: string, pace: Pace): Promise<boolean> {
   for (let at = 0; at < line.length; at += PIECE) {
     // A match may extend into the next piece.
     if (
@@ -144,19 +140,27 @@ async function hasWords(line: string, words: string): Promise<boolean> {
         .includes(words)
     )
       return true
-    const pause = giveWay()
-    if (pause) await pause
+    await pace(Math.min(PIECE, line.length - at))
   }
   return false
+}
+
+type Pace = ReturnType<typeof paced>
+/** What may still be found, in characters, and the pace of the search. */
+interface Room {
+  left: number
+  pace: Pace
 }
 
 /**
  * The items of the outermost lists, and the other members, that contain the words; undefined: none.
  * @param room for results; the search stops when it is full
  */
-async function matchingJson(value: Json, words: string, room: { left: number }): Promise<Json | undefined> {
+async function matchingJson(value: Json, words: string, room: Room): Promise<Json | undefined> {
+  let read = 0
   const has = (one: Json) => {
     const text = stringify(one)
+    read = text.length
     const isFound = text.toLowerCase().includes(words)
     if (isFound) room.left -= text.length + 1
     return isFound
@@ -166,8 +170,7 @@ async function matchingJson(value: Json, words: string, room: { left: number }):
     for (const item of value) {
       if (room.left <= 0) break
       if (has(item)) items.push(item)
-      const pause = giveWay()
-      if (pause) await pause
+      await room.pace(read)
     }
     return items.length > 0 ? items : undefined
   }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
-import { giveWay, quoteAll, shorten, wellFormed } from '../text/index.ts'
+import { pauseFor, quoteAll, shorten, wellFormed } from '../text/index.ts'
 import { tableOf, tableText, WRITINGS } from './as-table.ts'
 import { fitJson, isOmitted, limitItems, nothingOmitted, type Omitted } from './fit.ts'
 import { jsonIn } from './json-in.ts'
@@ -81,7 +81,7 @@ export interface Shaping {
   /** A shaped value as text. @param whole whether it must keep its form, even if too long */
   present(value: Json, omitted: Omitted, whole?: boolean): Promise<Presented>
   /** Any text, truncated at the limit. @param omitted before the text was made */
-  presentText(text: string, omitted?: Omitted): Presented | Promise<Presented>
+  presentText(text: string, omitted?: Omitted): Promise<Presented>
   /** A text that shows a shaped value unchanged. */
   unchanged(text: string, value: Json, omitted: Omitted): Presented
   /** Whether the cut-off part is kept. */
@@ -185,7 +185,7 @@ function asTable(value: Json, format: 'csv' | 'markdown', most: number, omitted:
   return { text, ...(beside && { beside }) }
 }
 
-function presentText(text: string, most: number, omitted: Omitted): Presented | Promise<Presented> {
+async function presentText(text: string, most: number, omitted: Omitted): Promise<Presented> {
   if (text.length > most) return shortened(text, most, omitted)
   return isOmitted(omitted) ? { text, ...noticed(omitted, () => text, false) } : { text, notice: undefined }
 }
@@ -194,7 +194,7 @@ async function shortened(text: string, most: number, omitted: Omitted): Promise<
   // The template's output is what is cut now.
   const all = { ...omitted, whole: undefined }
   const value = jsonIn(text)
-  await giveWay()
+  await pauseFor(text)
   if (value !== undefined) {
     const fit = await fitJson(value, most, all)
     return { text: stringify(fit), ...noticed(all, () => text, true), value: fit }

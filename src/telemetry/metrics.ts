@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { giveWayToCalls } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 import { type Counted, countedIn, summed } from './counted.ts'
 import { Durations } from './durations.ts'
 import { type Ended, errorTypeOf, statusCodeOf } from './outcome.ts'
@@ -400,7 +400,7 @@ async function textsOf(registry: Registry): Promise<string[]> {
   const texts: string[] = []
   for (const { name } of registry.getMetricsAsArray()) {
     texts.push(`${await registry.getSingleMetricAsString(name)}\n`)
-    await giveWayToCalls()
+    await pause()
   }
   return texts
 }

@@ -1,4 +1,4 @@
-import { nextTurn, turnIsOver } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 import { type Allowance, currentAllowance } from './allowance.ts'
 import { execFault, Fault } from './errors.ts'
 import type { Host } from './funcs/define.ts'
@@ -6,8 +6,8 @@ import { type ActionNode, type BranchNode, callsAny, type Span, type TemplateNod
 import type { Limits, Place } from './types.ts'
 import { type Items, itemsOf, truth } from './values.ts'
 
-/** Steps between checks of the clock. */
-const LOOK = 256
+/** Steps after which a rendering pauses and looks at the clock. */
+const LOOK = 10_000
 
 /** Maximum steps of one function call, about 100 ms, as it cannot be interrupted. */
 const CALL_STEPS = 100_000
@@ -43,7 +43,7 @@ export class State implements Host {
   steps: number
   /** A shared allowance, if any. */
   private readonly allowance: Allowance | undefined
-  /** The clock is checked below this number of steps. */
+  /** The rendering pauses when fewer are left. */
   look: number
   /** Minimum remaining steps during a function call. */
   private least = 0
@@ -67,19 +67,13 @@ export class State implements Host {
     if (inTurns) this.began = performance.now()
   }
 
-  /** Point at which a rendering may pause until a later turn. @throws Fault `limit` */
-  pause(): Signal | Promise<Signal> {
+  /** Lets others have their turn after each `LOOK` steps. @throws Fault `limit` */
+  async pause(): Promise<Signal> {
     this.look = this.steps - LOOK
     const { time } = this.limits
-    if (this.worked + performance.now() - this.began > time) {
-      throw new Fault('limit', `more than ${time} ms`, undefined, TOO_MUCH)
-    }
-    return turnIsOver() ? this.goOnLater() : 0
-  }
-
-  private async goOnLater(): Promise<Signal> {
     this.worked += performance.now() - this.began
-    await nextTurn()
+    if (this.worked > time) throw new Fault('limit', `more than ${time} ms`, undefined, TOO_MUCH)
+    await pause()
     this.began = performance.now()
     return 0
   }

@@ -138,12 +138,23 @@ class CompiledTemplate implements Template {
   }
 
   render(data: unknown): string | undefined {
-    // Without turns it never pauses.
-    return this.#start(data, false) as string | undefined
+    const state = this.#begin(data, false)
+    try {
+      this.#compiled.run(state, state.root)
+      return this.#finished(state)
+    } catch (error) {
+      return this.#failed(error, state)
+    }
   }
 
-  renderInTurns(data: unknown): string | undefined | Promise<string | undefined> {
-    return this.#start(data, true)
+  async renderInTurns(data: unknown): Promise<string | undefined> {
+    const state = this.#begin(data, true)
+    try {
+      await this.#compiled.run(state, state.root)
+      return this.#finished(state)
+    } catch (error) {
+      return this.#failed(error, state)
+    }
   }
 
   /** Undefined if even that fails. */
@@ -155,20 +166,10 @@ class CompiledTemplate implements Template {
     }
   }
 
-  #start(data: unknown, inTurns: boolean): string | undefined | Promise<string | undefined> {
-    const { run, place, limits, roots } = this.#compiled
+  #begin(data: unknown, inTurns: boolean): State {
+    const { place, limits, roots } = this.#compiled
     const root = roots ? new Struct(roots, (data ?? {}) as Plain, '*main.Context') : data
-    const state = new State(root ?? undefined, place, limits, inTurns)
-    try {
-      const signal = run(state, state.root)
-      return typeof signal === 'number' ? this.#finished(state) : this.#later(signal, state)
-    } catch (error) {
-      return this.#failed(error, state)
-    }
-  }
-
-  #later(signal: Promise<unknown>, state: State): Promise<string | undefined> {
-    return signal.then(() => this.#finished(state)).catch((error) => this.#failed(error, state))
+    return new State(root ?? undefined, place, limits, inTurns)
   }
 
   #finished(state: State): string | undefined {

@@ -116,8 +116,8 @@ export interface Template {
    * @throws RenderError
    */
   render(data: unknown): string | undefined
-  /** The same for untrusted data: a promise if it takes so long that it continues later. */
-  renderInTurns(data: unknown): string | undefined | Promise<string | undefined>
+  /** The same, with pauses in which others get their turn. */
+  renderInTurns(data: unknown): Promise<string | undefined>
 }
 
 export type Compiled = { template: Template; errors: [] } | { template: undefined; errors: TemplateError[] }

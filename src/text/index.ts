@@ -9,6 +9,7 @@ export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { isJsonType } from './media-type.ts'
 export { type Comparisons, comparisons, isOneEdit, nearest, proposal } from './nearest.ts'
 export { notText } from './not-text.ts'
+export { atOnce, inTurns, mapped, PIECE, paced, pause, pauseFor, type Steps } from './pause.ts'
 export { percentEncode, percentTable } from './percent.ts'
 export { printableJson } from './printable-json.ts'
 export { pathOf } from './request-target.ts'
@@ -20,16 +21,6 @@ export {
   SECRET_KEY_END,
 } from './secrets.ts'
 export { shellWord, shellWords } from './shell-words.ts'
-export {
-  atOnce,
-  giveWay,
-  giveWayToCalls,
-  inTurns,
-  mapped,
-  nextTurn,
-  type Steps,
-  turnIsOver,
-} from './turns.ts'
 export { wildcards } from './wildcards.ts'
 export {
   capital,

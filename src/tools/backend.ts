@@ -34,7 +34,7 @@ import {
 import type { Session } from '../mcp/session.ts'
 import { visibleText } from '../mcp/visible.ts'
 import { SKILLS_EXTENSION, type Skills } from '../skills/index.ts'
-import { giveWay, withoutHidden } from '../text/index.ts'
+import { withoutHidden } from '../text/index.ts'
 import { lazy, unknownText } from './argument-text.ts'
 import { notFound, promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
 import {
@@ -325,14 +325,11 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return { ok: true, text: resultText(id, stringify(result as JsonObject)) }
   }
 
-  request(call: Call): Promise<unknown> | undefined {
+  async request(call: Call): Promise<void> {
     const { method, params } = call.request
-    const answers = this.service.methods.get(method)
-    const answer = answers?.(params, call)
-    if (answer instanceof Promise) return answer.then((late) => this.answer(call, late))
+    const answer = await this.service.methods.get(method)?.(params, call)
     if (answer) this.answer(call, answer)
     else this.own(call, method)
-    return undefined
   }
 
   private answer(call: Call, answer: Answer): void {
@@ -438,8 +435,6 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
       return { error: { code: METHOD_NOT_FOUND, message: `The tool ${name} does not support tasks` } }
     const begin = performance.now()
     const outcome = await tool.call(plain(params.arguments ?? {}), contextOf(call))
-    const pause = giveWay()
-    if (pause) await pause
     return tasks && operations ? tasks.goOn(name, operations, outcome, call, begin) : answerOf(outcome, name)
   }
 }

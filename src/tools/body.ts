@@ -14,7 +14,7 @@ import type { Problem } from './types.ts'
 export interface Body {
   template?: Template | undefined
   /** Undefined: no body. @throws CallError */
-  make(root: Root, draft: RequestDraft): MadeBody | undefined | Promise<MadeBody | undefined>
+  make(root: Root, draft: RequestDraft): Promise<MadeBody | undefined>
 }
 
 export interface MadeBody {
@@ -38,13 +38,13 @@ export function compileBody(
   problems: Problem[],
 ): Body {
   const has = (wanted: string) => tool.args.some(({ position }) => position === wanted)
-  if (has('form-data')) return { make: (_root, { parts = new PartWriter() }) => parts.end() }
+  if (has('form-data')) return { make: async (_root, { parts = new PartWriter() }) => parts.end() }
   const type = headers.namesContentType ? {} : { contentType: 'application/json' }
   if (tool.requestBody !== undefined) {
     const { mediaType = headers.namesContentType ? undefined : 'application/json' } = headers
     const place = bodyPlace(mediaType)
     const template = compile(tool.requestBody, [...path, 'requestBody'], place, REQUEST_ROOTS)
-    if (!template) return { make: () => undefined }
+    if (!template) return { make: async () => undefined }
     return {
       template,
       async make(root) {
@@ -53,7 +53,7 @@ export function compileBody(
       },
     }
   }
-  if (!has('body')) return { make: () => undefined }
+  if (!has('body')) return { make: async () => undefined }
   const form = headers.mediaType === FORM
   const [only, ...others] = tool.args.filter(({ position }) => position === 'body')
   if (
@@ -63,7 +63,7 @@ export function compileBody(
     !others.length
   )
     return {
-      make: (_root, { members: [[name, value] = ['', null]] }) =>
+      make: async (_root, { members: [[name, value] = ['', null]] }) =>
         typeof value === 'string' ? { body: bytesOf(name, value) } : undefined,
     }
   if (!form && headers.mediaType !== undefined && !isJsonType(headers.mediaType))
@@ -75,7 +75,7 @@ export function compileBody(
       hint: 'Write a requestBody, or remove the Content-Type',
     })
   return {
-    make(_root, { members }) {
+    async make(_root, { members }) {
       if (members.length === 0 && MAY_BE_EMPTY.has(tool.method)) return undefined
       if (form) return { body: members.flatMap(([name, value]) => queryPairs(name, value)).join('&') }
       return { body: stringify(Object.fromEntries(members)), ...type }

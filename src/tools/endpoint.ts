@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /** Creates the target of a call. @throws CallError */
-export type Endpoint = (root: Root) => Target | Promise<Target>
+export type Endpoint = (root: Root) => Promise<Target>
 
 /** The target that the template intends, as far as known in advance. */
 interface Intent {
@@ -42,8 +42,8 @@ export function compileEndpoint(
   config: Root['Config'],
 ): { endpoint: Endpoint } & Omit<Foreseen, 'intent' | 'target'> {
   const { intent, fault, target, authored, ofTemplate = false } = foresee(template, args, config)
-  if (fault !== undefined) return { endpoint: () => fail(fault), fault, ofTemplate }
-  if (target) return { endpoint: () => target, authored: new Set([target.origin]) }
+  if (fault !== undefined) return { endpoint: async () => fail(fault), fault, ofTemplate }
+  if (target) return { endpoint: async () => target, authored: new Set([target.origin]) }
   let known = ''
   let origin = ''
   const targetOf = (url = ''): Target => {
@@ -63,10 +63,7 @@ export function compileEndpoint(
   }
   return {
     authored,
-    endpoint(root) {
-      const url = renderInTurns(template, root, 'endpoint')
-      return url instanceof Promise ? url.then(targetOf) : targetOf(url)
-    },
+    endpoint: async (root) => targetOf(await renderInTurns(template, root, 'endpoint')),
   }
 }
 

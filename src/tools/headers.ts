@@ -31,8 +31,8 @@ export interface Headers {
   mediaType: string | undefined
   /** Whether the tool sets a Content-Type. */
   namesContentType: boolean
-  /** Adds the headers to a request, except those of arguments; a promise only if a template waits. @throws CallError */
-  write(draft: RequestDraft, root: Root): Promise<void> | undefined
+  /** Adds the headers to a request, except those of arguments. @throws CallError */
+  write(draft: RequestDraft, root: Root): Promise<void>
 }
 
 /** A header whose value is rendered for each call. */
@@ -109,32 +109,15 @@ export function compileHeaders(
     templates: templated.map(({ template }) => template),
     mediaType,
     namesContentType: !multipart && isNamed('content-type'),
-    write(draft, root) {
-      for (let i = 0; i < fixed.length; i++) draft.headers.push(fixed[i]!)
-      return writeTemplated(templated, draft, root, 0)
+    async write(draft, root) {
+      draft.headers.push(...fixed)
+      for (const { name, what, template, argument } of templated) {
+        if (argument !== undefined && Object.hasOwn(root.Args, argument)) continue
+        const value = await renderInTurns(template, root, what)
+        if (value !== undefined) draft.header(name, value)
+      }
     },
   }
-}
-
-/** @param from index of the first one to write */
-function writeTemplated(
-  templated: readonly Templated[],
-  draft: RequestDraft,
-  root: Root,
-  from: number,
-): Promise<void> | undefined {
-  for (let i = from; i < templated.length; i++) {
-    const { name, what, template, argument } = templated[i]!
-    if (argument !== undefined && Object.hasOwn(root.Args, argument)) continue
-    const value = renderInTurns(template, root, what)
-    if (value instanceof Promise)
-      return value.then((late) => {
-        if (late !== undefined) draft.header(name, late)
-        return writeTemplated(templated, draft, root, i + 1)
-      })
-    if (value !== undefined) draft.header(name, value)
-  }
-  return undefined
 }
 
 /** Whether a tool may set the header. @param byArgument whether an argument is its value */

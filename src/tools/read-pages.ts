@@ -2,7 +2,7 @@ import type { Arg, Limits } from '../config/model.ts'
 import { isObject, JSON_LIMITS, type Json, parseVerbatim, stringify } from '../json/index.ts'
 import { type HttpAnswer, linkTargets } from '../net/index.ts'
 import type { Next, Pages } from '../shaping/index.ts'
-import { giveWay, pathOf, shorten, wellFormed } from '../text/index.ts'
+import { pathOf, pauseFor, shorten, wellFormed } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { readPath } from './endpoint.ts'
 import { asCallError, CallError } from './failure.ts'
@@ -59,7 +59,7 @@ export async function readPages(
   let stop: Stop
   let count = 1
   for (;;) {
-    await giveWay()
+    await pauseFor(last.page)
     const next = nextRequest(pages.next, answered, last, seen, asked)
     if (!next || !('path' in next)) stop = next
     else if (count === pages.max || items.length >= pages.enough || room <= 0)

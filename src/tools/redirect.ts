@@ -69,8 +69,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     connectTimeout,
     proxy,
   }
-  const header = credential?.header()
-  let sent = header instanceof Promise ? await header : header
+  let sent = await credential?.header()
   if (sent instanceof Fault) throw credentialError(sent)
   let request = sent ? withHeader(first, sent) : first
   for (let hops = 0; ; hops++) {

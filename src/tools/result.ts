@@ -18,7 +18,7 @@ import {
   withRest,
 } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
-import { cut, giveWay } from '../text/index.ts'
+import { cut, pauseFor } from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
 import { describeErrors } from './args.ts'
 import { lazy } from './argument-text.ts'
@@ -55,7 +55,7 @@ export function answerTemplate(template: Template, what: string): AnswerTemplate
       if (readsHeaders) Response.Headers = responseHeaders(answer)
       if (readsData) {
         addData(Response, read)
-        await giveWay()
+        await pauseFor(read.text())
       }
       return (await renderInTurns(template, { ...root, Response }, what)) ?? ''
     },
@@ -113,21 +113,18 @@ export interface Sent {
   keep?: Keep | undefined
 }
 
-/** The outcome of an answer; synchronous if possible. */
-export function outcomeOf(
+/** The outcome of an answer. */
+export async function outcomeOf(
   read: ReadAnswer,
   shape: Shape,
   sent: Sent,
   limits: Limits,
-): CallOutcome | Promise<CallOutcome> {
+): Promise<CallOutcome> {
   if (read.answer.status >= 300) return failedOperation(read, shape, sent, limits)
-  return settled(read, sent, limits, () => {
-    const told = (result: ToolResult): CallOutcome => {
-      const savedChars = savedBy(shape, read, result)
-      return savedChars > 0 ? { result, savedChars } : { result }
-    }
-    const result = successResult(read, shape, sent)
-    return result instanceof Promise ? result.then(told) : told(result)
+  return settled(read, sent, limits, async () => {
+    const result = await successResult(read, shape, sent)
+    const savedChars = savedBy(shape, read, result)
+    return savedChars > 0 ? { result, savedChars } : { result }
   })
 }
 
@@ -137,31 +134,23 @@ export function failedOperation(
   shape: Shape,
   sent: Sent,
   limits: Limits,
-): CallOutcome | Promise<CallOutcome> {
+): Promise<CallOutcome> {
   return settled(read, sent, limits, () => errorAnswer(read, shape, sent))
 }
 
 /** The outcome for a result, or the reason why it failed. */
-function settled(
+async function settled(
   read: ReadAnswer,
   sent: Sent,
   limits: Limits,
-  make: () => CallOutcome | Promise<CallOutcome>,
-): CallOutcome | Promise<CallOutcome> {
-  const { status: upstreamStatus } = read.answer
-  const carriedOut = (outcome: CallOutcome) => {
-    outcome.upstreamStatus = upstreamStatus
-    return outcome
-  }
-  const unmade = async (error: unknown) => {
-    const failed = asCallError(error, limits)
-    return carriedOut(failedOutcome(failed, await unshapedText(read, sent, failed)))
-  }
+  make: () => Promise<CallOutcome>,
+): Promise<CallOutcome> {
+  const upstreamStatus = read.answer.status
   try {
-    const made = make()
-    return made instanceof Promise ? made.then(carriedOut).catch(unmade) : carriedOut(made)
+    return { ...(await make()), upstreamStatus }
   } catch (error) {
-    return unmade(error)
+    const failed = asCallError(error, limits)
+    return { ...failedOutcome(failed, await unshapedText(read, sent, failed)), upstreamStatus }
   }
 }
 
@@ -175,20 +164,18 @@ export function failedOutcome({ failure, detail, upstreamStatus }: CallError, te
 }
 
 /** The result of an answer with a status below 300, or of a followed redirect. @throws CallError */
-function successResult(read: ReadAnswer, shape: Shape, sent: Sent): ToolResult | Promise<ToolResult> {
+async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
   const { responseBody, shaping, output } = shape
   if (responseBody || shaping.isDeclared || output || isBinary(read)) return madeResult(read, shape, sent)
   return plainResult(read, shaping, sent)
 }
 
 /** The result of an answer that is at most truncated. */
-function plainResult(read: ReadAnswer, shaping: Shaping, sent: Sent): ToolResult | Promise<ToolResult> {
+async function plainResult(read: ReadAnswer, shaping: Shaping, sent: Sent): Promise<ToolResult> {
   if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
   const { body } = read.answer
   if (body.length === 0) return textResult(`${statusText(read)} (empty response)`)
-  const presented = shaping.presentText(read.text())
-  const shown = (text: Presented) => textsResult(text, sent.keep)
-  return presented instanceof Promise ? presented.then(shown) : shown(presented)
+  return textsResult(await shaping.presentText(read.text()), sent.keep)
 }
 
 /** The result of an answer that is transformed. @throws CallError */
@@ -237,10 +224,10 @@ async function shapedAnswer(read: ReadAnswer, shaping: Shaping): Promise<ShapedA
       `The response cannot be shaped: ${error.message}. Request less in one call.`,
     )
   }
-  await giveWay()
+  await pauseFor(data)
   const omitted = nothingOmitted()
   const value = shaping.apply(data, omitted)
-  await giveWay()
+  await pauseFor(value)
   const shaped = { ...read, text: lazy(() => stringify(value)), data: lazy(() => plain(value)) }
   return { read: shaped, value, omitted }
 }
@@ -308,7 +295,6 @@ async function structuredResult(
 ): Promise<ToolResult> {
   const none = text === '' && !responseBody ? emptyResult(read, validateShown, wrapped) : undefined
   if (none) return none
-  await giveWay()
   let data: Json
   try {
     data = parseVerbatim(text)
@@ -326,7 +312,7 @@ async function structuredResult(
       `${what} is not JSON, but this tool declares structured content (outputSchema).`,
     )
   }
-  await giveWay()
+  await pauseFor(text)
   checkOutput(plain(data), validate, wrapped, 'The response does not match the outputSchema of this tool:')
   const omitted = templated ?? nothingOmitted()
   const shaped = shaping.isDeclared && !responseBody ? shaping.apply(data, omitted) : data
@@ -361,7 +347,7 @@ async function shownOutput(
 ): Promise<Presented> {
   const isSame = shaped === data && text.length <= shaping.maxChars && !shaping.isTable
   if (isSame) return shaping.unchanged(text, data, omitted)
-  await giveWay()
+  await pauseFor(shaped)
   const shown = await shaping.present(shaped, omitted, true)
   if (stringify(shown.value).length > shaping.maxChars)
     throw new CallError(

@@ -147,19 +147,15 @@ export function renderConfig(
  * @param what name of the template in the error, as in `unrendered`
  * @throws CallError
  */
-export function renderInTurns(
+export async function renderInTurns(
   template: Template,
   root: object,
   what: string,
-): string | undefined | Promise<string | undefined> {
-  const failed = (error: unknown): never => {
-    throw callErrorOf(error, template, root, what)
-  }
+): Promise<string | undefined> {
   try {
-    const text = template.renderInTurns(root)
-    return text instanceof Promise ? text.catch(failed) : text
+    return await template.renderInTurns(root)
   } catch (error) {
-    return failed(error)
+    throw callErrorOf(error, template, root, what)
   }
 }
 

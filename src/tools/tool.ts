@@ -22,7 +22,7 @@ import {
 } from '../net/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
-import { atOnce, giveWay, pathOf, quote, type Steps } from '../text/index.ts'
+import { atOnce, PIECE, pathOf, pause, pauseFor, quote, type Steps } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
@@ -345,10 +345,8 @@ class HttpTool implements CompiledTool {
       const { slow } = this.parts
       if (slow && first.answer.status === slow.accepted) return await this.begun(slow, first, plan)
       const { pages } = plan.shape.shaping
-      if (!pages || this.tool.method !== 'GET' || first.answer.status >= 300) {
-        const outcome = this.outcomeOf(first.answer, plan)
-        return outcome instanceof Promise ? await outcome : outcome
-      }
+      if (!pages || this.tool.method !== 'GET' || first.answer.status >= 300)
+        return await this.outcomeOf(first.answer, plan)
       const read = await readPages(plan.request, first, {
         pages,
         limits,
@@ -507,25 +505,17 @@ class HttpTool implements CompiledTool {
     }
   }
 
-  /** Prepares a call; stages are awaited only if they return a promise. */
   private async plan(given: unknown, call: CallContext, credential?: Credential): Promise<Plan> {
-    // A batch may contain thousands of calls.
-    let pause = giveWay()
-    if (pause) await pause
     const read = this.readArgs(given)
     const { args, shaping } = this.split(read)
-    pause = giveWay()
-    if (pause) await pause
+    await pauseFor(args)
     const root = this.buildRoot()(args, call)
-    const target = this.parts.endpoint(root)
-    const { origin, path } = target instanceof Promise ? await target : target
+    const { origin, path } = await this.parts.endpoint(root)
     const isKnown = credential !== undefined || this.connection.tls?.isIdentity
     if (isKnown && !this.parts.authored?.has(origin)) throw new CallError('credentials', DECIDED)
     const draft = new RequestDraft(this.limits.maxRequestSize)
-    const written = this.parts.headers.write(draft, root)
-    if (written) await written
-    pause = giveWay()
-    if (pause) await pause
+    await this.parts.headers.write(draft, root)
+    await pauseFor(args)
     for (const [name, position] of this.placed)
       if (Object.hasOwn(args, name)) position.write(draft, name, args[name]!)
     const request: UpstreamRequest = {
@@ -534,10 +524,8 @@ class HttpTool implements CompiledTool {
       path: draft.query.length > 0 ? path + querySeparator(path) + draft.query.join('&') : path,
       headers: draft.headers,
     }
-    const made = this.parts.body.make(root, draft)
-    this.addBody(request, made instanceof Promise ? await made : made)
-    pause = giveWay()
-    if (pause) await pause
+    this.addBody(request, await this.parts.body.make(root, draft))
+    await pauseFor(args)
     const url = async () => shownUrl(origin, this.maskedUrl(), root)
     const keep = shaping.keepsRest ? call.keep : undefined
     const sent = { method: request.method, url, root, keep }
@@ -577,13 +565,10 @@ class HttpTool implements CompiledTool {
     if (contentType) request.headers.push('Content-Type', contentType)
   }
 
-  private outcomeOf(answer: HttpAnswer, plan: Plan): CallOutcome | Promise<CallOutcome> {
-    const make = () => {
-      const read = masked(readAnswer(answer), this.redacting(plan.mask()))
-      return outcomeOf(read, plan.shape, plan.sent, this.limits)
-    }
-    const pause = giveWay()
-    return pause ? pause.then(make) : make()
+  private async outcomeOf(answer: HttpAnswer, plan: Plan): Promise<CallOutcome> {
+    if (answer.body.length > PIECE) await pause()
+    const read = masked(readAnswer(answer), this.redacting(plan.mask()))
+    return outcomeOf(read, plan.shape, plan.sent, this.limits)
   }
 
   /** Adds the notice about pages to a result. */

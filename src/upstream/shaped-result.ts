@@ -8,7 +8,7 @@ import {
   type Shaping,
   withRest,
 } from '../shaping/index.ts'
-import { giveWay } from '../text/index.ts'
+import { pauseFor } from '../text/index.ts'
 
 /**
  * The response to a tool call with its result shaped: JSON texts and structured content. Error texts are only
@@ -50,7 +50,7 @@ async function shownStructure(
   if (given === undefined) return undefined
   const omitted = nothingOmitted()
   const value = isError ? given : shaping.apply(given, omitted)
-  await giveWay()
+  await pauseFor(value)
   const shown = await shaping.present(value, omitted, true)
   return stringify(shown.value).length > shaping.maxChars ? TOO_LONG : withRest(shown, keep)
 }
@@ -72,7 +72,7 @@ async function shownContent(
       shown.push(item)
       continue
     }
-    await giveWay()
+    await pauseFor(holder.text)
     const presented = await shownText(holder.text, shaping, isError)
     size += presented.text.length
     const { text, beside, notice, link } = size > shaping.maxChars ? { text: '' } : withRest(presented, keep)
@@ -106,10 +106,10 @@ async function shownText(text: string, shaping: Shaping, isError: boolean): Prom
     }
     return shaping.presentText(text)
   }
-  await giveWay()
+  await pauseFor(text)
   const omitted = nothingOmitted()
   const value = shaping.apply(data, omitted)
-  await giveWay()
+  await pauseFor(value)
   return shaping.present(value, omitted)
 }
 

@@ -55,7 +55,7 @@ const statusOf = async (sent: Sent) => (await ask(sent)).status
 /** @param first line of a request, as it stands */
 async function statusOverSocket(port: number, first: string): Promise<number> {
   const socket = connect(port, '127.0.0.1')
-  socket.end(`${first}\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`)
+  socket.write(`${first}\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`)
   return Number((await text(socket)).split(' ')[1])
 }
 

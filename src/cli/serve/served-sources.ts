@@ -1,7 +1,7 @@
 import type { ConfigurationSource } from '../../build/source.ts'
 import { readConfiguration } from '../../checks/index.ts'
 import type { Env, ReadConfiguration } from '../../config/index.ts'
-import { giveWayToCalls } from '../../text/index.ts'
+import { pause } from '../../text/index.ts'
 import type { Change, Served } from './channel.ts'
 
 /** The configurations that the parent has a worker serve. */
@@ -20,7 +20,7 @@ export class ServedSources {
     for (const [id, source] of sources) {
       const known = before.get(id)
       const isSame = known?.file === source.file && known.text === source.text
-      if (!isSame) await giveWayToCalls()
+      if (!isSame) await pause()
       read.set(id, isSame ? known : readConfiguration(source, env, rules))
     }
     this.read = read

@@ -1,5 +1,4 @@
 import { StringDecoder } from 'node:string_decoder'
-import { setImmediate } from 'node:timers/promises'
 import { type Hold, memory } from '../../access/memory.ts'
 import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
@@ -24,7 +23,7 @@ import {
   type StreamedAnswer,
   type StreamPosition,
 } from '../../net/index.ts'
-import { shorten } from '../../text/index.ts'
+import { paced, shorten } from '../../text/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Resolved } from '../definition.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
@@ -274,24 +273,17 @@ export function discard({ whole, body }: HttpAnswer): void {
   if (!whole) body.on('error', () => {}).destroy()
 }
 
-/** Milliseconds of one tick that a body may use. */
-const SLICE = 10
-
 /** The chunks of a body. @throws if it ends early */
 export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
   if (whole) {
     yield whole
     return
   }
-  let spent = 0
+  const pace = paced()
   for await (const piece of body as AsyncIterable<Buffer>) {
-    const started = performance.now()
     yield piece
-    spent += performance.now() - started
-    // Yield, because buffered chunks would otherwise all be processed in one tick.
-    if (spent < SLICE) continue
-    await setImmediate()
-    spent = 0
+    // Pieces that have come already would all be taken in one turn of the event loop.
+    await pace(piece.length)
   }
 }
 
