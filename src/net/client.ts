@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { timeText } from '../text/index.ts'
-import { Deadlines, type Due } from './deadlines.ts'
 import { createDecoder, type Decoder, encodingsOf } from './decode.ts'
 import { errorCode, NetFault, netFault } from './faults.ts'
 import { guardedConnector, guardedLookup, judgeBehindProxy, judgeLiteral } from './guard.ts'
@@ -32,8 +31,6 @@ export class HttpClient {
   /** The longest unused first. */
   private readonly pools = new Map<string, Dispatcher>()
   private readonly draining = new Set<Promise<void>>()
-  /** Of exchanges that are to be over at a time. */
-  private readonly deadlines = new Deadlines()
   private readonly options: Required<Omit<HttpClientOptions, 'hold' | 'socketPath'>> & HttpClientOptions
 
   constructor(options: HttpClientOptions = {}) {
@@ -70,14 +67,14 @@ export class HttpClient {
     resolve: (answer: HttpAnswer) => void,
     reject: (fault: NetFault) => void,
   ): void {
-    const { deadlines } = this
     const exchange = new Exchange(request, options, {
       resolve: (head, body) => resolve(Object.assign(head, { body: body as Buffer })),
       reject,
-      over: () => deadlines.remove(exchange),
+      over: () => clearTimeout(deadline),
     })
-    exchange.due = begin + options.timeout
-    deadlines.add(exchange)
+    const left = begin + options.timeout - performance.now()
+    // The socket keeps the process alive.
+    const deadline = setTimeout(() => exchange.expire(), left).unref()
     exchange.start(() => this.poolOf(request.origin, options))
   }
 
@@ -293,10 +290,7 @@ interface Outcome {
  * One request and its answer; undici's handlers in one object, leaner than its own `request`, which makes a stream of
  * every body.
  */
-class Exchange implements Dispatcher.DispatchHandler, Due {
-  due = Number.POSITIVE_INFINITY
-  earlier: Due | undefined = undefined
-  later: Due | undefined = undefined
+class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
   private head: Omit<HttpAnswer, 'body'> | undefined
   private stream: Readable | undefined
