@@ -21,7 +21,7 @@ import { environmentStamp, type UsedVariable, variablesUsed } from '../config/se
 import { envOfTenant } from '../config/tenant-env.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { type Finding, finding, type Range, toFinding } from '../findings/index.ts'
-import type { Accounting, Witness } from '../mcp/index.ts'
+import type { AuditSink, CallLog } from '../mcp/index.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Skills } from '../skills/index.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -82,9 +82,9 @@ export interface AssembleContext extends LinkContext {
   /** Is called for every event stream of an MCP server that is lost or regained. */
   onStream?: (record: StreamRecord) => void
   /** Is called for every question about a call of 2026-07-28 that nobody answered. */
-  onUnanswered?: Accounting['onUnanswered']
+  onUnanswered?: CallLog['onUnanswered']
   /** Writes the audit log; absent: there is none. */
-  witness?: Witness
+  auditSink?: AuditSink
   /** Records traces; absent: none are. */
   tracer?: Tracer | undefined
   /** Is called for every change of what an MCP server declares since it was pinned. */
@@ -234,8 +234,8 @@ function readsFiles(tenant: string, tenants: readonly TenantSettings[] | undefin
 
 /** Who is told of the calls of its routes. */
 function listenersOf(context: Omit<AssembleContext, keyof LinkContext>) {
-  const { log, onCall, onSession, onUnanswered, witness, tracer } = context
-  return { log, onCall, onSession, onUnanswered, witness, tracer }
+  const { log, onCall, onSession, onUnanswered, auditSink, tracer } = context
+  return { log, onCall, onSession, onUnanswered, auditSink, tracer }
 }
 
 /** What all configurations of a tenant may read, connect to and take, and what of it lasts longer than one assembly. */
@@ -333,7 +333,7 @@ function policyOf(
     ...(isBelow && { tellsRelative: true as const }),
     configuration,
     tenant,
-    account: { tenant, prefix: router.prefix, ...listenersOf(context) },
+    callLog: { tenant, prefix: router.prefix, ...listenersOf(context) },
     ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
     ...(rate && { rate }),
     discovery: discoveryOf(router, chosen, context.synonyms),

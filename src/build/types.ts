@@ -2,7 +2,7 @@ import type { RoutePolicy } from '../access/steps.ts'
 import type { Env, Notifier, Router, Settings } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Accounting, Backend } from '../mcp/index.ts'
+import type { Backend, CallLog } from '../mcp/index.ts'
 import type { Guard, Resilience } from '../net/index.ts'
 import type { Skills } from '../skills/index.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -111,7 +111,7 @@ export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   /** `/sse` tells where messages go relative to itself: `publicUrl` has a path, which a proxy may strip. */
   tellsRelative?: true
   /** Where its calls are logged and counted. */
-  account: Accounting
+  callLog: CallLog
   /** The configuration it comes from. */
   configuration: string
   tenant: string

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 import { approvalMessage } from './approval-message.ts'
-import type { Accounting, Call } from './call.ts'
+import type { Call, CallLog } from './call.ts'
 import { Fault } from './fault.ts'
 import { type ListSource, listedTool } from './listed-tools.ts'
 import { INVALID_PARAMS, isSessionRevision, METHOD_NOT_FOUND, type RpcError } from './protocol.ts'
@@ -115,8 +115,8 @@ export function messageFor({ request }: Call, reason: string): string {
   return `The call was not sent: a person has to approve calls of the tool ${name}, and ${reason}.`
 }
 
-/** Accounting for the gateway's own requests: they are logged, but not counted or audited. */
-export function silent({ tenant, prefix, log }: Accounting): Accounting {
+/** Call log of the gateway's own requests: they are logged, but not counted or audited. */
+export function silent({ tenant, prefix, log }: CallLog): CallLog {
   return { tenant, prefix, log }
 }
 

@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket } from '../cluster/index.ts'
-import type { Accounted, Accounting, Call } from './call.ts'
+import type { Call, CallLog, LoggedRequest } from './call.ts'
 import type { Fault } from './fault.ts'
 import type { RequestContext } from './http.ts'
 import type { Message, Request } from './protocol.ts'
@@ -95,7 +95,7 @@ export interface PassThrough {
   post(
     context: RequestContext,
     messages: Messages,
-    call: (Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'>>) | undefined,
+    call: (Pick<LoggedRequest, 'record'> & Partial<Pick<LoggedRequest, 'request'>>) | undefined,
   ): Promise<HttpResponse>
   get(context: RequestContext): Promise<HttpResponse>
 }
@@ -117,7 +117,7 @@ export interface Endpoint {
   /** Identity, if the route authenticates callers; sessions are bound to it. */
   caller: string | undefined
   backend: Backend
-  account: Accounting
+  callLog: CallLog
 }
 
 /** An `x-mcp-header` of an input schema (2026-07-28, Custom Headers from Tool Parameters). */

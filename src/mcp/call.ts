@@ -22,7 +22,7 @@ import { serverSpan } from './spans.ts'
 import type { Reply } from './stream.ts'
 
 /** Where the calls of one prefix are logged and counted. */
-export interface Accounting {
+export interface CallLog {
   readonly tenant: string
   readonly prefix: string
   readonly log: Logger
@@ -31,22 +31,22 @@ export interface Accounting {
   /** Called with every finished session. */
   readonly onSession?: ((record: SessionRecord) => void) | undefined
   /** Called when an approval request times out after the call was answered with the question. */
-  readonly onUnanswered?: ((of: Pick<Accounting, 'tenant' | 'prefix'>) => void) | undefined
+  readonly onUnanswered?: ((of: Pick<CallLog, 'tenant' | 'prefix'>) => void) | undefined
   /** Audit log, if configured. */
-  readonly witness?: Witness | undefined
+  readonly auditSink?: AuditSink | undefined
   /** Trace recorder, if configured. */
   readonly tracer?: Tracer | undefined
 }
 
 /** Records client activity in the audit log. */
-export interface Witness {
-  call(call: Accounted, end: CallEnd, ms: number): void
+export interface AuditSink {
+  call(call: LoggedRequest, end: CallEnd, ms: number): void
   /**
    * A person is asked to approve a call; call the result if the answer times out. Keeps no reference to the request.
    */
-  asked(call: Accounted): () => void
+  asked(call: LoggedRequest): () => void
   /** A client opened a session; call the result when it ends. */
-  session(id: string, account: Accounting, context: RequestContext): () => void
+  session(id: string, callLog: CallLog, context: RequestContext): () => void
 }
 
 export interface CallEnd extends Ended {
@@ -82,7 +82,7 @@ export function endOfFault(fault: Fault): CallEnd {
  * Logs and counts finished requests for all backends. Tool calls are logged at `info`, other methods at `debug`,
  * failures at `warn`, except cancellations.
  */
-export class Accounted {
+export class LoggedRequest {
   private readonly started = performance.now()
   /** Result of asking for approval; undefined: not required. */
   approval: ApprovalOutcome | undefined
@@ -92,25 +92,25 @@ export class Accounted {
     request: Request,
     readonly context: RequestContext,
     readonly revision: Revision,
-    readonly account: Accounting,
+    readonly callLog: CallLog,
     /** Id of the session the request belongs to. */
     readonly sessionId?: string,
   ) {
-    const { tracer } = account
+    const { tracer } = callLog
     this.request = tracer
-      ? withSpan(request, serverSpan(tracer, { request, context, revision, account, sessionId }))
+      ? withSpan(request, serverSpan(tracer, { request, context, revision, callLog, sessionId }))
       : request
   }
 
   /** @param status of the HTTP response, if the request was refused with one */
   record(end: CallEnd, status?: number): void {
-    const { tenant, prefix, log, onCall, witness } = this.account
+    const { tenant, prefix, log, onCall, auditSink } = this.callLog
     const { method, params, span } = this.request
     const { outcome, tool, code, savedChars, pages } = end
     const { revision, approval } = this
     const ms = performance.now() - this.started
     onCall?.({ tenant, prefix, method, revision, ms, outcome, tool, code, savedChars, pages, approval })
-    witness?.call(this, end, ms)
+    auditSink?.call(this, end, ms)
     if (span) endSpan(span, end, status)
     const isTool = method === 'tools/call'
     const level = levelOf(outcome, isTool)
@@ -161,7 +161,7 @@ function levelOf(outcome: Outcome, isTool: boolean): 'debug' | 'info' | 'warn' {
 }
 
 /** A request handled by a backend. It ends exactly once: answered, failed or cancelled. */
-export class Call extends Accounted implements CancelSignal {
+export class Call extends LoggedRequest implements CancelSignal {
   /** Whether the client cancelled or no longer waits for the answer. */
   aborted = false
   over = false
@@ -178,10 +178,10 @@ export class Call extends Accounted implements CancelSignal {
     readonly text: string,
     revision: Revision,
     protected readonly reply: Reply,
-    account: Accounting,
+    callLog: CallLog,
     sessionId?: string,
   ) {
-    super(request, context, revision, account, sessionId)
+    super(request, context, revision, callLog, sessionId)
   }
 
   /** Sends a message before the answer, if the client accepts one. */

@@ -14,14 +14,14 @@ export type {
   StatelessServer,
 } from './backend.ts'
 export {
-  Accounted,
-  type Accounting,
+  type AuditSink,
   Call,
   type CallEnd,
+  type CallLog,
   endOfFault,
   endSpan,
   InFlight,
-  type Witness,
+  LoggedRequest,
 } from './call.ts'
 export { declares, missingCapability } from './client-capabilities.ts'
 export { listingOf } from './discover.ts'

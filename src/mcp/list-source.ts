@@ -53,6 +53,6 @@ async function inquire(
   if (server instanceof Fault) return server
   if (server instanceof HttpResponse) return new Fault('internal', 'The list of tools cannot be judged')
   const reply = new OwnReply()
-  hand(new Call(context, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.account)), server)
+  hand(new Call(context, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.callLog)), server)
   return reply.response
 }

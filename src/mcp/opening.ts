@@ -22,9 +22,9 @@ export function beginSession(
   facts: Pick<SessionFacts, 'revision' | 'onStream'>,
 ): Session | LimitName | Fault {
   const { sharer } = context.stay
-  const { registry, prefix, caller, account, backend } = endpoint
+  const { registry, prefix, caller, callLog, backend } = endpoint
   const mark = context.replicas?.mark()
-  const session = registry.openSession({ prefix, caller, sharer, mark, ...facts }, account)
+  const session = registry.openSession({ prefix, caller, sharer, mark, ...facts }, callLog)
   if (typeof session === 'string') return session
   session.listing = listingOf(context)
   const served = backend.open(session, context)
@@ -42,10 +42,10 @@ export async function handshake(
   request: Request,
   text: string,
   context: RequestContext,
-  { account }: Endpoint,
+  { callLog }: Endpoint,
 ): Promise<Opened> {
-  const { tracer } = account
-  const span = tracer && serverSpan(tracer, { request, context, account, sessionId: session.id })
+  const { tracer } = callLog
+  const span = tracer && serverSpan(tracer, { request, context, callLog, sessionId: session.id })
   const opened = await session.served.initialize(session, request, text, context)
   const { ok, status = 200 } = opened
   if (ok) session.hello = helloOf(request)

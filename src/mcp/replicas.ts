@@ -142,7 +142,7 @@ export function sessionIdOf(
 /** Resumes a session opened by another replica, if the backend can. */
 function resume(
   context: RequestContext,
-  { registry, prefix, caller, backend, account }: Endpoint,
+  { registry, prefix, caller, backend, callLog }: Endpoint,
   ticket: Ticket,
   local: Session | undefined,
 ): Session | undefined {
@@ -152,7 +152,7 @@ function resume(
   const { sharer } = context.stay
   const mark = context.replicas?.mark()
   const facts = { id, prefix, caller, sharer, revision, owner, onStream: false, mark }
-  const session = local ?? registry.takeUp(facts, account)
+  const session = local ?? registry.takeUp(facts, callLog)
   if (session && !local) session.listing = listingOf(context)
   const served = session && backend.resume(session, context, ticket)
   if (session && !served && !local) registry.endSession(session)

@@ -4,7 +4,7 @@ import type { LimitName } from '../access/refusals.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { type Accounting, InFlight } from './call.ts'
+import { type CallLog, InFlight } from './call.ts'
 import type { Fault } from './fault.ts'
 import { KeptResults } from './kept-results.ts'
 import { type ListKind, notificationText, type Request, SUBSCRIPTION_ID } from './protocol.ts'
@@ -100,19 +100,19 @@ export class SessionRegistry {
   }
 
   /** Opens a session, or returns the exceeded limit. */
-  openSession(facts: Omit<SessionFacts, 'id'>, account: Accounting): Session | LimitName {
+  openSession(facts: Omit<SessionFacts, 'id'>, callLog: CallLog): Session | LimitName {
     const { prefix, sharer } = facts
     if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
-    return this.quota.take(prefix, sharer) ?? this.add({ id: randomUUID(), ...facts }, account)
+    return this.quota.take(prefix, sharer) ?? this.add({ id: randomUUID(), ...facts }, callLog)
   }
 
   /** Resumes a session opened by another replica; undefined if its client ended it here, or a limit is reached. */
-  takeUp(facts: SessionFacts, account: Accounting): Session | undefined {
+  takeUp(facts: SessionFacts, callLog: CallLog): Session | undefined {
     if (this.ended.has(facts.id)) return undefined
-    if (this.countsOwnOnly) return this.add(facts, account)
+    if (this.countsOwnOnly) return this.add(facts, callLog)
     const { prefix, sharer } = facts
     if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
-    return this.quota.take(prefix, sharer) ? undefined : this.add(facts, account)
+    return this.quota.take(prefix, sharer) ? undefined : this.add(facts, callLog)
   }
 
   /** The session, unless it is unknown at this prefix or to this caller. */
@@ -292,8 +292,8 @@ export class SessionRegistry {
     }
   }
 
-  private add(facts: SessionFacts, account: Accounting): Session {
-    const session: Session = new Session(facts, account, () => this.endSession(session), this.answerTime)
+  private add(facts: SessionFacts, callLog: CallLog): Session {
+    const session: Session = new Session(facts, callLog, () => this.endSession(session), this.answerTime)
     this.sessions.set(session.id, session)
     const share = this.shares.get(shareOf(session)) ?? new Map()
     this.shares.set(shareOf(session), share.set(session.id, session))

@@ -6,7 +6,7 @@ import { unexpected } from '../telemetry/unexpected.ts'
 import { pause } from '../text/index.ts'
 import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
-import { Accounted, type Accounting, Call, endSpan, InFlight } from './call.ts'
+import { Call, type CallLog, endSpan, InFlight, LoggedRequest } from './call.ts'
 import { discover, isDiscovered, type Listing } from './discover.ts'
 import { Fault } from './fault.ts'
 import { failing, hand } from './hand.ts'
@@ -119,7 +119,7 @@ export class Session implements Resumable {
   /** @param end ends the session everywhere */
   constructor(
     { id, prefix, caller, sharer, owner, onStream, revision, mark }: SessionFacts,
-    private readonly account: Accounting,
+    private readonly callLog: CallLog,
     readonly end: () => void,
     /** Milliseconds in which a person may answer. */
     private readonly answerTime = ANSWER_TIME,
@@ -161,7 +161,7 @@ export class Session implements Resumable {
   opened(context: RequestContext): void {
     if (this.isEnded) return
     this.since = performance.now()
-    this.onClosed = this.account.witness?.session(this.id, this.account, context)
+    this.onClosed = this.callLog.auditSink?.session(this.id, this.callLog, context)
   }
 
   /** Replaces the backend; running calls end on the previous one. */
@@ -176,32 +176,33 @@ export class Session implements Resumable {
     context: RequestContext,
     messages: Messages,
     form: AnswerForm,
-    account: Accounting,
+    callLog: CallLog,
   ): HttpResponse | Promise<HttpResponse> {
     const to = this.recipient(messages, context)
     const [only] = messages.messages
     if (to.passThrough) {
       const refused = messages.batch && refusedBatch(context, messages)
       if (refused) return refused
-      const accounted = (request: Request) => new Accounted(request, context, this.revision, account, this.id)
+      const logged = (request: Request) =>
+        new LoggedRequest(request, context, this.revision, callLog, this.id)
       if (!messages.batch)
-        return to.passThrough.post(context, messages, only?.kind === 'request' ? accounted(only) : undefined)
+        return to.passThrough.post(context, messages, only?.kind === 'request' ? logged(only) : undefined)
       const requests = messages.messages.filter((message) => message.kind === 'request')
-      return to.passThrough.post(context, messages, together(requests.map(accounted)))
+      return to.passThrough.post(context, messages, together(requests.map(logged)))
     }
     if (!messages.batch && only && (only.kind === 'notification' || only.kind === 'response')) {
       this.notify(only, messages.text)
       return accepted(context)
     }
     const reply = new PostReply(context, form, this)
-    return this.take(context, messages, reply, account, to) ? reply.response : accepted(context)
+    return this.take(context, messages, reply, callLog, to) ? reply.response : accepted(context)
   }
 
   /** Handles messages of a transport that answers on the stream. */
-  receive(context: RequestContext, messages: Messages, account: Accounting): void {
+  receive(context: RequestContext, messages: Messages, callLog: CallLog): void {
     const [stream] = this.streams
     if (stream)
-      this.take(context, messages, new StreamReply(stream), account, this.recipient(messages, context))
+      this.take(context, messages, new StreamReply(stream), callLog, this.recipient(messages, context))
   }
 
   /** Passes messages to the backend; false if no answer is due. */
@@ -209,7 +210,7 @@ export class Session implements Resumable {
     context: RequestContext,
     { messages, batch, text }: Messages,
     given: Reply,
-    account: Accounting,
+    callLog: CallLog,
     to: BackendSession,
   ): boolean {
     const owed = messages.filter(({ kind }) => kind !== 'notification' && kind !== 'response').length
@@ -219,7 +220,7 @@ export class Session implements Resumable {
       // The backend must receive exactly what was checked.
       const own = batch || isJudged(context) || this.listing ? textOf(message) : text
       if (message.kind === 'request') {
-        const call = new SessionCall(context, message, own, reply, account, this, to)
+        const call = new SessionCall(context, message, own, reply, callLog, this, to)
         if (this.enter(call)) steps.push(() => this.begin(call))
       } else if (message.kind === 'invalid')
         reply.answer(errorText(message.id, { code: message.code, message: message.reason }))
@@ -321,8 +322,8 @@ export class Session implements Resumable {
     const request = ownRequest(method, params)
     const { id, raw } = request
     const reply = new OwnReply()
-    const account = silent(this.account)
-    const own = new SessionCall(call.context, request, stringify(raw), reply, account, this, call.served)
+    const callLog = silent(this.callLog)
+    const own = new SessionCall(call.context, request, stringify(raw), reply, callLog, this, call.served)
     this.calls.set(id, own)
     this.handOn(own)
     return reply.response
@@ -396,7 +397,7 @@ export class Session implements Resumable {
     if (message.kind === 'notification' && message.method === 'notifications/tools/list_changed')
       forgetTools(from, this.id)
     if (isStray(message, this.tokensOf(from))) {
-      const { tenant, prefix, log } = this.account
+      const { tenant, prefix, log } = this.callLog
       log.debug({ tenant, prefix }, 'dropped progress that names no call under way')
       return
     }
@@ -445,7 +446,7 @@ export class Session implements Resumable {
   }
 
   private onDropped(): void {
-    const { tenant, prefix, log } = this.account
+    const { tenant, prefix, log } = this.callLog
     log.warn({ tenant, prefix }, 'messages for a client without an open stream were lost (maxQueued)')
   }
 
@@ -545,7 +546,7 @@ export class Session implements Resumable {
     this.served?.close(forGood)
     this.onClosed?.()
     if (this.since === undefined) return
-    const { tenant, prefix, onSession } = this.account
+    const { tenant, prefix, onSession } = this.callLog
     onSession?.({ tenant, prefix, revision: this.revision, ms: performance.now() - this.since })
     this.since = undefined
   }
@@ -573,7 +574,7 @@ async function oneByOne(steps: readonly (() => void)[]): Promise<void> {
 }
 
 /** Records the same result for all requests of a relayed batch, as their single results are unknown. */
-function together(calls: readonly Accounted[]): Pick<Accounted, 'record'> {
+function together(calls: readonly LoggedRequest[]): Pick<LoggedRequest, 'record'> {
   return {
     record(end) {
       for (const call of calls) call.record(end)
@@ -596,11 +597,11 @@ export class SessionCall extends Call {
     request: Request,
     text: string,
     reply: Reply,
-    account: Accounting,
+    callLog: CallLog,
     private readonly session: Session,
     readonly served: BackendSession,
   ) {
-    super(context, request, text, session.revision, reply, account, session.id)
+    super(context, request, text, session.revision, reply, callLog, session.id)
     this.token = progressTokenOf(metaOf(request.params)) ?? NONE
     this.release = context.stay.extend()
   }

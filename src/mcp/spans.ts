@@ -7,7 +7,7 @@ import {
   type TraceContext,
   type Tracer,
 } from '../telemetry/trace.ts'
-import type { Accounting } from './call.ts'
+import type { CallLog } from './call.ts'
 import type { RequestContext } from './http.ts'
 import { metaOf, omit, type Request, type RequestId, type Revision } from './protocol.ts'
 
@@ -52,17 +52,17 @@ export interface ServedRequest {
   context: RequestContext
   /** Absent: not negotiated yet. */
   revision?: Revision
-  account: Accounting
+  callLog: CallLog
   sessionId: string | undefined
 }
 
 /** Begins the span of a client's request: the context in `_meta` is its parent, that of HTTP is linked. */
 export function serverSpan(
   tracer: Tracer,
-  { request, context, revision, account, sessionId }: ServedRequest,
+  { request, context, revision, callLog, sessionId }: ServedRequest,
 ): Span {
   context.unserved?.serves(request)
-  const { name, attributes } = spanFacts(request, servedAs(account, revision, context.isLine))
+  const { name, attributes } = spanFacts(request, servedAs(callLog, revision, context.isLine))
   if (sessionId !== undefined) attributes['mcp.session.id'] = sessionName(sessionId)
   const { address } = context
   if (address !== undefined) attributes['client.address'] = address
@@ -73,13 +73,13 @@ export function serverSpan(
 }
 
 /** Attributes of all requests of a revision at a prefix. @param revision undefined: unknown */
-export function servedAs(account: Accounting, revision: Revision | undefined, isLine = false): Attributes {
+export function servedAs(callLog: CallLog, revision: Revision | undefined, isLine = false): Attributes {
   return {
     ...(revision !== undefined && { 'mcp.protocol.version': revision }),
     'network.transport': isLine ? 'pipe' : 'tcp',
     ...(!isLine && { 'network.protocol.name': 'http' }),
-    'plantgw.tenant': account.tenant,
-    'plantgw.prefix': account.prefix,
+    'plantgw.tenant': callLog.tenant,
+    'plantgw.prefix': callLog.prefix,
   }
 }
 

@@ -12,7 +12,7 @@ import {
   toolToApprove,
 } from './approval.ts'
 import type { Endpoint } from './backend.ts'
-import { Accounted, type Call } from './call.ts'
+import { type Call, LoggedRequest } from './call.ts'
 import { declares, missingCapability } from './client-capabilities.ts'
 import { json, type RequestContext } from './http.ts'
 import { aloneSource } from './list-source.ts'
@@ -102,7 +102,7 @@ export async function resumeApproval(
   if (typeof requestState !== 'string' || !requestState.startsWith(PREFIX)) return { request }
   const unknown = () => {
     const end = { outcome: 'refused', failure: UNKNOWN_STATE.message, denied: 'approval' } as const
-    new Accounted(request, context, STATELESS_REVISIONS[0], endpoint.account).record(end)
+    new LoggedRequest(request, context, STATELESS_REVISIONS[0], endpoint.callLog).record(end)
     return json(context, errorText(request.id, UNKNOWN_STATE))
   }
   let handle = requestState.slice(PREFIX.length)
@@ -167,11 +167,11 @@ export async function isApprovedAlone(
 
 /** Returns a callback for a timeout that keeps no reference to the request. */
 function unanswered(call: Call): () => void {
-  const { account } = call
-  const audited = account.witness?.asked(call)
+  const { callLog } = call
+  const audited = callLog.auditSink?.asked(call)
   return () => {
     audited?.()
-    account.onUnanswered?.(account)
+    callLog.onUnanswered?.(callLog)
   }
 }
 

@@ -141,8 +141,8 @@ class StatelessCall extends Call implements Kept, Listener {
     reply: LoneReply<unknown>,
     readonly generation: number,
   ) {
-    const { registry, prefix, account } = endpoint
-    super(context, request, text, STATELESS_REVISIONS[0], reply, account)
+    const { registry, prefix, callLog } = endpoint
+    super(context, request, text, STATELESS_REVISIONS[0], reply, callLog)
     this.registry = registry
     this.endpoint = endpoint
     this.prefix = prefix

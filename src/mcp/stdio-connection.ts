@@ -221,7 +221,7 @@ export class StdioConnection {
     else if (received.batch && !allowsBatches(session.revision)) {
       const message = `Protocol revision ${session.revision} has no batches`
       await this.#say(rpcError(context, 400, { code: INVALID_REQUEST, message }))
-    } else session.receive(context, received, endpoint.account)
+    } else session.receive(context, received, endpoint.callLog)
   }
 
   /** The session, served by the current backend; undefined: the client has not initialized. */
@@ -247,7 +247,7 @@ export class StdioConnection {
       return new Fault('refused', 'The server was replaced, and the new one did not take the session')
     }
     session.opened(context)
-    session.receive(context, INITIALIZED, endpoint.account)
+    session.receive(context, INITIALIZED, endpoint.callLog)
     return session
   }
 

@@ -90,7 +90,7 @@ async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpRe
         return rpcError(context, 400, { code: INVALID_REQUEST, message })
       }
       const passed = context.replicas && passOn(context, session, received)
-      const answered = session.post(context, received, form, endpoint.account)
+      const answered = session.post(context, received, form, endpoint.callLog)
       return passed ? passed.then(() => answered) : answered
     },
     received,
@@ -321,7 +321,7 @@ export async function serveMessage(context: RequestContext, endpoint: Endpoint):
     for (const message of messages)
       if (message.kind === 'request')
         stream.send(errorText(message.id, { code: INTERNAL_ERROR, message: served.message }))
-  } else session.receive(context, received, endpoint.account)
+  } else session.receive(context, received, endpoint.callLog)
   return accepted(context)
 }
 

@@ -1,6 +1,6 @@
 import { statusCodeOf } from '../telemetry/outcome.ts'
 import { type Attributes, readContext, type Tracer } from '../telemetry/trace.ts'
-import type { Accounting } from './call.ts'
+import type { CallLog } from './call.ts'
 import type { RequestContext } from './http.ts'
 import {
   type Message,
@@ -26,7 +26,7 @@ export class UnservedSpans {
 
   constructor(
     private readonly tracer: Tracer,
-    private readonly account: Accounting,
+    private readonly callLog: CallLog,
     private readonly context: RequestContext & { readonly path: string; sessionId(): string | undefined },
   ) {}
 
@@ -64,11 +64,11 @@ export class UnservedSpans {
   }
 
   private add(message: Request | Notification | undefined, status: number, code?: number): void {
-    const { tracer, account, context, began } = this
+    const { tracer, callLog, context, began } = this
     const { headers, address } = context
     const version = headers['mcp-protocol-version']
     const shared = servedAs(
-      account,
+      callLog,
       REVISIONS.find((known) => known === version),
     )
     const { name, attributes } = message ? spanFacts(message, shared) : this.httpFacts(shared)

@@ -8,13 +8,13 @@ import type { Reload } from '../build/types.ts'
 import type { AuditSettings } from '../config/index.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import {
-  type Accounted,
-  type Accounting,
+  type AuditSink,
+  type CallLog,
+  type LoggedRequest,
   type Request,
   type RequestContext,
   sessionName,
   shownUri,
-  type Witness,
 } from '../mcp/index.ts'
 import { AuditLog } from '../telemetry/audit-log.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -28,7 +28,7 @@ import type { OnReload } from './reloads.ts'
 
 /** Receives the events of the audit log. It holds a file, so close it. */
 export interface Audit {
-  readonly witness: Witness
+  readonly auditSink: AuditSink
   /** With `fail: closed`: refuses requests whose lines could not be written. */
   readonly step: Step | undefined
   onRefusedCredentials(refused: RefusedCredentials): void
@@ -91,7 +91,7 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
     write({ event: 'redacted', ...record, ...left }),
   )
   return {
-    witness: createWitness(settings, write),
+    auditSink: createAuditSink(settings, write),
     step: fail === 'closed' ? auditStep(file) : undefined,
     onRefusedCredentials(refused) {
       // Clients begin without credentials to discover how to authenticate.
@@ -155,7 +155,7 @@ function auditStep(file: AuditLog): Step {
   }
 }
 
-function createWitness(settings: AuditSettings, write: (event: AuditEvent) => void): Witness {
+function createAuditSink(settings: AuditSettings, write: (event: AuditEvent) => void): AuditSink {
   const tell = argumentsTeller(settings)
   return {
     call(call, { outcome, denied: reason }, ms) {
@@ -177,8 +177,8 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
       })
       return () => write({ ...event, ms: tenths(performance.now() - since) })
     },
-    session(id, account, context) {
-      const facts = { ...clientOf(account, context), session: sessionName(id) }
+    session(id, callLog, context) {
+      const facts = { ...clientOf(callLog, context), session: sessionName(id) }
       const since = performance.now()
       write({ event: 'session-opened', ...facts, requestId: context.requestId })
       return () => write({ event: 'session-closed', ...facts, ms: tenths(performance.now() - since) })
@@ -188,7 +188,7 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
 
 /** The caller, the request and its result; keeps no reference to the request. */
 function callEvent(
-  { request, account, context, sessionId }: Accounted,
+  { request, callLog, context, sessionId }: LoggedRequest,
   {
     event,
     reason,
@@ -203,8 +203,8 @@ function callEvent(
     event,
     reason,
     outcome,
-    tenant: account.tenant,
-    prefix: account.prefix,
+    tenant: callLog.tenant,
+    prefix: callLog.prefix,
     caller: callerName,
     address,
     method: shorten(request.method, MAX_TEXT),
@@ -218,7 +218,7 @@ function callEvent(
 
 const WITH_ARGUMENTS = new Set(['tools/call', 'prompts/get'])
 
-function clientOf({ tenant, prefix }: Accounting, context: RequestContext) {
+function clientOf({ tenant, prefix }: CallLog, context: RequestContext) {
   const { caller, callerName = caller, address } = context
   return { tenant, prefix, caller: callerName, address }
 }

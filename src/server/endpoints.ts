@@ -49,8 +49,8 @@ export function facing(
   { route, caller }: Pick<HttpContext, 'route' | 'caller'>,
   registry: SessionRegistry,
 ): McpEndpoint {
-  const { prefix, backend, account } = route
-  return { prefix, registry, caller, backend: backend as Backend, account }
+  const { prefix, backend, callLog } = route
+  return { prefix, registry, caller, backend: backend as Backend, callLog }
 }
 
 /**

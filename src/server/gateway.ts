@@ -117,7 +117,7 @@ export async function createGateway(
     onOutboundRefusal: (refusal) => onRefusal(refusal),
     rates: new Rates(settings.rate, redis, undefined, shared?.share),
     createResilience: resilienceFactory(options.log, () => metrics),
-    ...(audit && { witness: audit.witness, onPinChange: audit.onPinChange }),
+    ...(audit && { auditSink: audit.auditSink, onPinChange: audit.onPinChange }),
   })
   const onRefusal = both(reportOutboundRefusal(log, metrics), audit?.onOutboundRefusal)
   const loaded = await live.load()

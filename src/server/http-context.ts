@@ -98,8 +98,8 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     this.path = c.req.path
     this.requestId = requestIdOf(this.headers['x-request-id'])
     this.replyHeaders = { 'x-request-id': this.requestId }
-    const { tracer } = route.account
-    this.unserved = tracer && new UnservedSpans(tracer, route.account, this)
+    const { tracer } = route.callLog
+    this.unserved = tracer && new UnservedSpans(tracer, route.callLog, this)
   }
 
   get allow(): string {

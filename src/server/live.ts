@@ -60,7 +60,7 @@ type Heard = Pick<
   | 'onStream'
   | 'onPinChange'
   | 'onRedacted'
-  | 'witness'
+  | 'auditSink'
   | 'tracer'
   | 'rates'
   | 'createResilience'

@@ -55,8 +55,8 @@ export class StdioContext implements LineContext, StepRequest {
     private readonly allKept: KeptResults,
   ) {
     this.path = `${route.prefix}/mcp`
-    const { tracer } = route.account
-    this.unserved = tracer && new UnservedSpans(tracer, route.account, this)
+    const { tracer } = route.callLog
+    this.unserved = tracer && new UnservedSpans(tracer, route.callLog, this)
   }
 
   get permissions(): Permissions | undefined {

@@ -175,8 +175,8 @@ export class Tasks {
     return { result: stringify({ task }), end: endOf(outcome, known.tool) }
   }
 
-  private boundOf({ account, context }: Call): string {
-    return JSON.stringify([this.parts.owner, account.prefix, context.caller ?? null])
+  private boundOf({ callLog, context }: Call): string {
+    return JSON.stringify([this.parts.owner, callLog.prefix, context.caller ?? null])
   }
 
   private idOf({ tool, createdAt, ttl, operation, result }: Known, call: Call): string {

@@ -7,7 +7,7 @@ import { createLog } from '../../src/telemetry/log.ts'
 test('a session goes on where its prefix is served again before its calls have ended', async (t) => {
   const registry = new SessionRegistry()
   t.after(() => registry.close())
-  const account = { tenant: 'default', prefix: '/p', log: await createLog({ level: 'silent' }) }
+  const callLog = { tenant: 'default', prefix: '/p', log: await createLog({ level: 'silent' }) }
   const facts = {
     prefix: '/p',
     caller: undefined,
@@ -15,7 +15,7 @@ test('a session goes on where its prefix is served again before its calls have e
     revision: '2025-11-25',
     onStream: false,
   } as const
-  const [gone, again] = [0, 1].map(() => registry.openSession(facts, account) as Session) as [
+  const [gone, again] = [0, 1].map(() => registry.openSession(facts, callLog) as Session) as [
     Session,
     Session,
   ]

@@ -64,7 +64,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       ssePrefix: prefix,
       access: 'open',
       backend,
-      account: { tenant: 'default', prefix, log },
+      callLog: { tenant: 'default', prefix, log },
       tools: [],
       lists: { tools: '[]', prompts: '[]' },
       configuration: 'test',

@@ -23,7 +23,7 @@ function callOf({ prefix, caller }: Place, params: JsonObject): Call {
     'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
   }
   const request = { method: 'tasks/get', params: { ...params, _meta } }
-  return { account: { prefix }, context: { caller }, revision: '2026-07-28', request } as unknown as Call
+  return { callLog: { prefix }, context: { caller }, revision: '2026-07-28', request } as unknown as Call
 }
 
 /** Tasks of one tool, which remember what was polled. */

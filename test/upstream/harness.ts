@@ -72,7 +72,7 @@ export async function proxied(
     access: 'open',
     backend: proxy,
     proxy: { key: 'p', proxy, servers: names },
-    account: { tenant: 'default', prefix: '/p', log, onCall: (record) => void calls.push(record) },
+    callLog: { tenant: 'default', prefix: '/p', log, onCall: (record) => void calls.push(record) },
     tools: [],
     lists: { tools: '[]', prompts: '[]' },
     configuration: 'test',

@@ -1,7 +1,6 @@
 import type { HttpResponse } from '../../access/http-response.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
-  Accounted,
   type CallEnd,
   checkStandardHeaders,
   type Endpoint,
@@ -11,6 +10,7 @@ import {
   isObject,
   isSessionRevision,
   isStray,
+  LoggedRequest,
   type Message,
   type Messages,
   messageOf,
@@ -154,11 +154,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   request(): undefined {}
   notify(): void {}
 
-  async post(
-    context: RequestContext,
-    messages: Messages,
-    call: Accountable | undefined,
-  ): Promise<HttpResponse> {
+  async post(context: RequestContext, messages: Messages, call: Loggable | undefined): Promise<HttpResponse> {
     const [only] = messages.messages as [Message]
     const { owner } = this.session
     const id = only.kind === 'request' ? only.id : null
@@ -282,7 +278,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     context: RequestContext,
     { messages, batch, text }: Messages,
     sent: Message,
-    call: Accountable | undefined,
+    call: Loggable | undefined,
     whole = text,
   ): Promise<HttpResponse> {
     const { upstream } = this.options
@@ -472,12 +468,12 @@ export async function passStateless(
   text: string,
   resolved: Resolved,
   upstream: Upstream,
-  { account, registry }: Pick<Endpoint, 'account' | 'registry'>,
+  { callLog, registry }: Pick<Endpoint, 'callLog' | 'registry'>,
 ): Promise<HttpResponse> {
   const { filter } = upstream
   const { id, method, params } = request
   const headers = forwardedHeaders(context)
-  const call = new Accounted(request, context, STATELESS_REVISIONS[0], account)
+  const call = new LoggedRequest(request, context, STATELESS_REVISIONS[0], callLog)
   let body = text
   let judged = request
   if (filter) {
@@ -523,7 +519,7 @@ function isOfCall({ name, log }: Upstream, message: Message, tokens: Iterable<un
   return false
 }
 
-type Accountable = Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'>>
+type Loggable = Pick<LoggedRequest, 'record'> & Partial<Pick<LoggedRequest, 'request'>>
 
 interface Sending {
   body: string | undefined
