@@ -173,7 +173,7 @@ const NOBODY: McpProxy = {
   open: nobody,
   resume: nobody,
   adopt: nobody,
-  alone: nobody,
+  stateless: nobody,
   status: nobody,
   serve: nobody,
   breakers: nobody,

@@ -30,11 +30,16 @@ export interface Backend {
    * The server for a stateless request (2026-07-28), or a complete answer that the backend has already logged.
    * @param text of the request as received
    */
-  alone(context: RequestContext, request: Request, text: string, endpoint: Endpoint): Alone | Promise<Alone>
+  stateless(
+    context: RequestContext,
+    request: Request,
+    text: string,
+    endpoint: Endpoint,
+  ): StatelessFound | Promise<StatelessFound>
 }
 
 export type Adopted = BackendSession | Fault | undefined
-export type Alone = StatelessServer | HttpResponse | Fault
+export type StatelessFound = StatelessServer | HttpResponse | Fault
 
 /** The backend side of a client's session. */
 export interface BackendSession {

@@ -4,13 +4,13 @@ export { Cancellation, type CancelSignal } from '../net/index.ts'
 export type { ApprovalOutcome } from './approval.ts'
 export type {
   Adopted,
-  Alone,
   Backend,
   BackendSession,
   Endpoint,
   Opened,
   ParamHeader,
   PassThrough,
+  StatelessFound,
   StatelessServer,
 } from './backend.ts'
 export {

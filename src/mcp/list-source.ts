@@ -18,12 +18,12 @@ export function sessionSource(session: Session, call: SessionCall): ListSource {
 }
 
 /** Source of the tool list for a stateless client. */
-export function aloneSource(call: Call, endpoint: Endpoint): ListSource {
+export function statelessSource(call: Call, endpoint: Endpoint): ListSource {
   const { backend, caller } = endpoint
   const { context } = call
   // A stateless request has no session, so all anonymous callers share a list.
   const viewer = JSON.stringify([caller ?? null, backend.viewerOf?.(context) ?? null])
-  return sourceOf(context, backend, backend, viewer, 'alone', (params) => inquire(call, endpoint, params))
+  return sourceOf(context, backend, backend, viewer, 'stateless', (params) => inquire(call, endpoint, params))
 }
 
 function sourceOf(
@@ -31,7 +31,7 @@ function sourceOf(
   among: Backend,
   of: object,
   viewer: string,
-  kind: 'session' | 'alone',
+  kind: 'session' | 'stateless',
   ask: ListSource['ask'],
 ): ListSource {
   const rules = permissions?.key() ?? ''
@@ -49,7 +49,7 @@ async function inquire(
   const given = { ...own, _meta: omit(metaOf(params), 'progressToken', LOG_LEVEL) }
   const request = ownRequest('tools/list', given)
   const text = stringify(request.raw)
-  const server = await endpoint.backend.alone(context, request, text, endpoint)
+  const server = await endpoint.backend.stateless(context, request, text, endpoint)
   if (server instanceof Fault) return server
   if (server instanceof HttpResponse) return new Fault('internal', 'The list of tools cannot be judged')
   const reply = new OwnReply()

@@ -15,7 +15,7 @@ import type { Endpoint } from './backend.ts'
 import { type Call, LoggedRequest } from './call.ts'
 import { declares, missingCapability } from './client-capabilities.ts'
 import { json, type RequestContext } from './http.ts'
-import { aloneSource } from './list-source.ts'
+import { statelessSource } from './list-source.ts'
 import { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -127,7 +127,7 @@ export async function resumeApproval(
 }
 
 /** Whether a stateless call is approved or needs no approval; otherwise answers it. */
-export async function isApprovedAlone(
+export async function isStatelessApproved(
   call: Call,
   endpoint: Endpoint,
   answer: Resumed['answer'],
@@ -141,7 +141,7 @@ export async function isApprovedAlone(
     return false
   }
   const { request } = call
-  const tool = await toolToApprove(call, aloneSource(call, endpoint))
+  const tool = await toolToApprove(call, statelessSource(call, endpoint))
   if (!tool || tool === 'free') return tool === 'free'
   const capabilities = metaOf(request.params)[CLIENT_CAPABILITIES]
   if (!isObject(capabilities) || !declares(capabilities, ELICITATION)) {

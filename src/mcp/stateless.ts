@@ -7,7 +7,7 @@ import { discover, isDiscovered, listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import { failing, hand } from './hand.ts'
 import { faultResponse, notAcceptable, type RequestContext, rpcError, takesEvents } from './http.ts'
-import { aloneSource } from './list-source.ts'
+import { statelessSource } from './list-source.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
 import { refuses } from './permit.ts'
 import {
@@ -26,8 +26,8 @@ import {
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './protocol.ts'
 import type { Kept, Listener, SessionRegistry } from './session-registry.ts'
-import { isApprovedAlone, keepsApproval, type Resumed, resumeApproval } from './stateless-approval.ts'
-import type { LoneReply } from './stream.ts'
+import { isStatelessApproved, keepsApproval, type Resumed, resumeApproval } from './stateless-approval.ts'
+import type { StatelessReply } from './stream.ts'
 
 /** Revision 2026-07-28: stateless requests. */
 
@@ -54,12 +54,12 @@ export function claimsRevision(params: unknown): boolean {
  * @param makeReply creates the reply that receives the answer
  * @returns what the reply did not send itself
  */
-export async function answerAlone<Answer>(
+export async function answerStateless<Answer>(
   context: RequestContext,
   given: Request,
   text: string,
   endpoint: Endpoint,
-  makeReply: () => LoneReply<Answer>,
+  makeReply: () => StatelessReply<Answer>,
 ): Promise<HttpResponse | Answer> {
   const { generation } = endpoint.registry
   const resumed = context.approval && (await resumeApproval(context, given, text, endpoint))
@@ -72,7 +72,7 @@ export async function answerAlone<Answer>(
     context.results.answers(new StatelessCall(context, request, text, endpoint, reply, generation))
     return await reply.response
   }
-  const found = endpoint.backend.alone(context, request, text, endpoint)
+  const found = endpoint.backend.stateless(context, request, text, endpoint)
   const server = found instanceof Promise ? await found : found
   if (server instanceof Fault) return faultResponse(context, server, id)
   if (server instanceof HttpResponse) return server
@@ -89,17 +89,17 @@ export async function answerAlone<Answer>(
   const call = new StatelessCall(context, request, text, endpoint, reply, generation)
   const listing = listingOf(context)
   if (listing && isDiscovered(call, listing)) {
-    const judge = (goesOn: boolean) => (goesOn ? judgeAlone(call, server, endpoint, answer) : undefined)
-    discover(call, listing, aloneSource(call, endpoint)).then(judge).catch(failing(call))
+    const judge = (goesOn: boolean) => (goesOn ? judgeStateless(call, server, endpoint, answer) : undefined)
+    discover(call, listing, statelessSource(call, endpoint)).then(judge).catch(failing(call))
   } else {
-    const judged = judgeAlone(call, server, endpoint, answer)
+    const judged = judgeStateless(call, server, endpoint, answer)
     if (judged) await judged
   }
   return await reply.response
 }
 
 /** Passes a call to the server, unless rules, headers or a person forbid it. */
-function judgeAlone(
+function judgeStateless(
   call: StatelessCall,
   server: StatelessServer,
   endpoint: Endpoint,
@@ -113,7 +113,7 @@ function judgeAlone(
     if (fault !== undefined) call.error(mismatch(fault))
     else if (!mayNeedApproval(call)) hand(call, server)
     else
-      isApprovedAlone(call, endpoint, answer)
+      isStatelessApproved(call, endpoint, answer)
         .then((may) => may && hand(call, server))
         .catch(failing(call))
   }
@@ -138,7 +138,7 @@ class StatelessCall extends Call implements Kept, Listener {
     request: Request,
     text: string,
     endpoint: Endpoint,
-    reply: LoneReply<unknown>,
+    reply: StatelessReply<unknown>,
     readonly generation: number,
   ) {
     const { registry, prefix, callLog } = endpoint

@@ -26,7 +26,7 @@ import {
 } from './protocol.ts'
 import { type Messages, receive } from './receive.ts'
 import type { Session } from './session.ts'
-import { answerAlone, claimsRevision } from './stateless.ts'
+import { answerStateless, claimsRevision } from './stateless.ts'
 import { LineReply } from './stream.ts'
 
 /** One line of standard input as a request; call `end` when it is answered. */
@@ -63,7 +63,7 @@ export class StdioConnection {
   #handshake: Handshake | undefined
   /** Whether the last `initialize` failed. */
   #refused = false
-  readonly #alone = new InFlight<RequestId, LineContext>()
+  readonly #stateless = new InFlight<RequestId, LineContext>()
   readonly #pending = new Set<Promise<void>>()
   #ended = false
 
@@ -129,27 +129,27 @@ export class StdioConnection {
     else if (only.kind === 'invalid') this.#send(errorOf(only.id, only.code, only.reason))
     else if (only.kind === 'refused') this.#send(errorText(only.id, only.error))
     else if (only.kind === 'request' && claimsRevision(only.params))
-      return this.#standsAlone(context, only, text, endpoint)
+      return this.#serveStateless(context, only, text, endpoint)
     else if (only.kind === 'request' && only.method === 'initialize')
       await this.#initialize(context, only, text, endpoint)
     else if (!this.#cancels(only)) await this.#inSession(context, received, endpoint)
     return false
   }
 
-  #standsAlone(context: LineContext, request: Request, text: string, endpoint: Endpoint): boolean {
+  #serveStateless(context: LineContext, request: Request, text: string, endpoint: Endpoint): boolean {
     const { id } = request
-    if (this.#alone.has(id)) {
+    if (this.#stateless.has(id)) {
       this.#send(errorOf(id, INVALID_REQUEST, 'A request with this id is under way'))
       return false
     }
-    this.#alone.set(id, context)
+    this.#stateless.set(id, context)
     const failed = () => this.#send(errorOf(id, INTERNAL_ERROR, 'Internal error'))
     const stream = { send: (message: string) => this.#send(message) }
-    const answered = answerAlone(context, request, text, endpoint, () => new LineReply(context, stream))
+    const answered = answerStateless(context, request, text, endpoint, () => new LineReply(context, stream))
       .then((response) => response && this.#say(response))
       .catch(unexpected(request.method, failed))
       .finally(() => {
-        this.#alone.delete(id)
+        this.#stateless.delete(id)
         this.#pending.delete(answered)
         context.end()
       })
@@ -161,7 +161,7 @@ export class StdioConnection {
   #cancels(message: Message): boolean {
     if (message.kind !== 'notification') return false
     if (message.method === 'notifications/cancelled') {
-      const found = this.#alone.get(requestIdOf(message))
+      const found = this.#stateless.get(requestIdOf(message))
       found?.leave()
       if (found) return true
     }

@@ -134,7 +134,7 @@ export interface Reply {
 }
 
 /** The reply to a stateless request. */
-export interface LoneReply<Answer> extends Reply {
+export interface StatelessReply<Answer> extends Reply {
   /** Calls `onGone` once if the client disconnects or cancels before the answer. */
   watch(onGone: () => void): void
   /** The remaining answer when the request has ended. */
@@ -152,7 +152,7 @@ export interface Resumable {
  * The answer to one POST: JSON if the answer comes first, or an event stream from the first other message on
  * (Streamable HTTP, Sending Messages).
  */
-export class PostReply implements LoneReply<HttpResponse> {
+export class PostReply implements StatelessReply<HttpResponse> {
   readonly response: Promise<HttpResponse>
   private settle!: (response: HttpResponse) => void
   private stream: EventStream | ResumableStream | undefined
@@ -269,7 +269,7 @@ export class StreamReply implements Reply {
 }
 
 /** The reply to a stateless request over stdio. */
-export class LineReply implements LoneReply<undefined> {
+export class LineReply implements StatelessReply<undefined> {
   readonly response: Promise<undefined>
   private settle!: () => void
   private over = false

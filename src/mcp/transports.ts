@@ -37,7 +37,7 @@ import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from
 import { markIn } from './resumption.ts'
 import type { Session } from './session.ts'
 import type { SessionRegistry } from './session-registry.ts'
-import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
+import { answerStateless, claimsRevision, unsupported } from './stateless.ts'
 import { EventStream, PostReply } from './stream.ts'
 
 /** Maximum GET streams of one session; beyond, the oldest is closed, as its connection is probably dead. */
@@ -75,7 +75,7 @@ async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpRe
       const modern = isStatelessRevision(context.headers['mcp-protocol-version'])
       if (modern || claimsRevision(only.params))
         return only.kind === 'request'
-          ? await answerAlone(context, only, text, endpoint, () => new PostReply(context, form))
+          ? await answerStateless(context, only, text, endpoint, () => new PostReply(context, form))
           : accepted(context)
     }
     if (only.kind === 'request' && only.method === 'initialize')

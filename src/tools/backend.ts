@@ -229,7 +229,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   adopt(): Adopted {
     return this
   }
-  alone(): this {
+  stateless(): this {
     return this
   }
   ticket(): { kind: 'session' } {

@@ -117,7 +117,7 @@ export class Tasks {
       ['tasks/cancel', this.method('both', (...given) => this.cancel(...given))],
       ['tasks/result', this.method('session', (...given) => this.payload(...given))],
       // Operations never request input.
-      ['tasks/update', this.method('alone', () => ({ result: '{}' }))],
+      ['tasks/update', this.method('stateless', () => ({ result: '{}' }))],
     ])
   }
 
@@ -269,7 +269,7 @@ export class Tasks {
 
   /** Wraps a handler of a known task. */
   private method(
-    isOf: 'session' | 'alone' | 'both',
+    isOf: 'session' | 'stateless' | 'both',
     act: (found: Found, id: string, call: Call) => Answer | Promise<Answer>,
   ): Method {
     return (params, call) => {

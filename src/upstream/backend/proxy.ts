@@ -4,7 +4,6 @@ import type { BreakerSettings, Limits } from '../../config/model.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   type Adopted,
-  type Alone,
   allowsBatches,
   type Backend,
   type BackendSession,
@@ -16,6 +15,7 @@ import {
   type Request,
   type RequestContext,
   type Session,
+  type StatelessFound,
 } from '../../mcp/index.ts'
 import type { BreakerState, Guards, Resilience } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -211,7 +211,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   private readonly sessionContext: SessionContext
   private retired = false
   /** Running stateless requests. */
-  private alones = 0
+  private statelessCalls = 0
   private onQuiet: (() => void) | undefined
   private closed: Promise<unknown> | undefined
 
@@ -288,7 +288,12 @@ class ProxyBackend implements McpProxy, ServerUser {
     return this.sessionContext.keyOf(context)
   }
 
-  async alone(context: RequestContext, given: Request, text: string, endpoint: Endpoint): Promise<Alone> {
+  async stateless(
+    context: RequestContext,
+    given: Request,
+    text: string,
+    endpoint: Endpoint,
+  ): Promise<StatelessFound> {
     if (this.retired) return REPLACED
     this.sessions.watch()
     // A subscription is unlimited in time, so it is not counted.
@@ -590,7 +595,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     server: Stateless,
     resolved: Resolved,
     upstream?: Upstream,
-  ): Promise<Alone> {
+  ): Promise<StatelessFound> {
     const { replicas } = context
     const { filter, view } = upstream ?? {}
     if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
@@ -612,16 +617,16 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   /** Counts a stateless request until it ends. */
   private count({ stay }: RequestContext): void {
-    this.alones++
+    this.statelessCalls++
     stay.onGone(() => {
-      this.alones--
-      if (!this.alones) this.onQuiet?.()
+      this.statelessCalls--
+      if (!this.statelessCalls) this.onQuiet?.()
     })
   }
 
   /** Resolves when no stateless request is running, or after DRAIN ms. */
   private async quiet(): Promise<void> {
-    if (!this.alones) return
+    if (!this.statelessCalls) return
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.onQuiet = resolve
