@@ -172,7 +172,7 @@ function nobody(): never {
 const NOBODY: McpProxy = {
   open: nobody,
   resume: nobody,
-  adopt: nobody,
+  migrate: nobody,
   stateless: nobody,
   status: nobody,
   serve: nobody,

@@ -25,7 +25,7 @@ export interface Backend {
    * Takes over a session that the previous version of the prefix served, which only finishes its calls; undefined: the
    * client must initialize again.
    */
-  adopt(session: Session, context: RequestContext): Adopted | Promise<Adopted>
+  migrate(session: Session, context: RequestContext): Migrated | Promise<Migrated>
   /**
    * The server for a stateless request (2026-07-28), or a complete answer that the backend has already logged.
    * @param text of the request as received
@@ -38,7 +38,7 @@ export interface Backend {
   ): StatelessFound | Promise<StatelessFound>
 }
 
-export type Adopted = BackendSession | Fault | undefined
+export type Migrated = BackendSession | Fault | undefined
 export type StatelessFound = StatelessServer | HttpResponse | Fault
 
 /** The backend side of a client's session. */

@@ -226,7 +226,7 @@ export class Call extends LoggedRequest implements CancelSignal {
   }
 
   /** Fails the call, and aborts the backend's work. */
-  give(fault: Fault): void {
+  abortWith(fault: Fault): void {
     this.fail(fault)
     this.abort()
   }

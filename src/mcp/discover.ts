@@ -84,7 +84,7 @@ export async function discover(call: Call, listing: Listing, source: ListSource)
   }
   const list = 'list' in found ? found.list : found
   const catalogue = catalogueOf(list, policy)
-  if (isList) return goesOn(call, listing, list, catalogue)
+  if (isList) return answerList(call, listing, list, catalogue)
   if (via !== undefined) return mayCall(call, via, catalogue)
   const answer = await answerOf(call, catalogue)
   answerText(call, answer)
@@ -92,7 +92,7 @@ export async function discover(call: Call, listing: Listing, source: ListSource)
 }
 
 /** Answers `tools/list`; true: the backend must answer instead. */
-function goesOn(call: Call, listing: Listing, { rest }: ListedTools, catalogue: Catalogue): boolean {
+function answerList(call: Call, listing: Listing, { rest }: ListedTools, catalogue: Catalogue): boolean {
   const { discovery, list } = { discovery: call.context.discovery as Discovery, list: catalogue.list }
   if (listing.mode === 'auto') listing.searches ??= catalogue.tokens > discovery.above
   const whole = listing.mode === 'auto' && !listing.searches

@@ -3,10 +3,10 @@
 export { Cancellation, type CancelSignal } from '../net/index.ts'
 export type { ApprovalOutcome } from './approval.ts'
 export type {
-  Adopted,
   Backend,
   BackendSession,
   Endpoint,
+  Migrated,
   Opened,
   ParamHeader,
   PassThrough,

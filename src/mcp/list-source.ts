@@ -3,8 +3,8 @@ import { type JsonObject, stringify } from '../json/index.ts'
 import { OwnReply, silent } from './approval.ts'
 import type { Backend, Endpoint } from './backend.ts'
 import { Call } from './call.ts'
+import { dispatch } from './dispatch.ts'
 import { Fault } from './fault.ts'
-import { hand } from './hand.ts'
 import type { RequestContext } from './http.ts'
 import type { ListSource } from './listed-tools.ts'
 import { LOG_LEVEL, metaOf, omit, ownRequest, STATELESS_REVISIONS } from './protocol.ts'
@@ -53,6 +53,6 @@ async function inquire(
   if (server instanceof Fault) return server
   if (server instanceof HttpResponse) return new Fault('internal', 'The list of tools cannot be judged')
   const reply = new OwnReply()
-  hand(new Call(context, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.callLog)), server)
+  dispatch(new Call(context, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.callLog)), server)
   return reply.response
 }

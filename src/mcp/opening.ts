@@ -78,7 +78,7 @@ function elicits({ params: { capabilities } }: Request): boolean {
  * Sessions outlive their backend: at the first request after a reload the new backend takes over the session, while
  * running calls end on the old one.
  */
-export function adopt(session: Session, context: RequestContext, { backend, registry }: Endpoint) {
+export function migrate(session: Session, context: RequestContext, { backend, registry }: Endpoint) {
   session.changing ??= change().finally(() => {
     session.changing = undefined
   })
@@ -86,7 +86,7 @@ export function adopt(session: Session, context: RequestContext, { backend, regi
 
   async function change() {
     const { revision } = session
-    const served = await backend.adopt(session, context)
+    const served = await backend.migrate(session, context)
     // The revision cannot change within a session.
     const fits = session.revision === revision
     session.revision = revision

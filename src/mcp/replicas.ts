@@ -152,7 +152,7 @@ function resume(
   const { sharer } = context.stay
   const mark = context.replicas?.mark()
   const facts = { id, prefix, caller, sharer, revision, owner, onStream: false, mark }
-  const session = local ?? registry.takeUp(facts, callLog)
+  const session = local ?? registry.resume(facts, callLog)
   if (session && !local) session.listing = listingOf(context)
   const served = session && backend.resume(session, context, ticket)
   if (session && !served && !local) registry.endSession(session)

@@ -31,7 +31,7 @@ export interface Kept {
   /** Ends it at shutdown, if it would not end by itself. */
   drain?(): void
   /** Fails the call. */
-  give?(fault: Fault): void
+  abortWith?(fault: Fault): void
 }
 
 export interface SessionRegistryOptions
@@ -107,7 +107,7 @@ export class SessionRegistry {
   }
 
   /** Resumes a session opened by another replica; undefined if its client ended it here, or a limit is reached. */
-  takeUp(facts: SessionFacts, callLog: CallLog): Session | undefined {
+  resume(facts: SessionFacts, callLog: CallLog): Session | undefined {
     if (this.ended.has(facts.id)) return undefined
     if (this.countsOwnOnly) return this.add(facts, callLog)
     const { prefix, sharer } = facts
@@ -241,11 +241,11 @@ export class SessionRegistry {
   /** Ends every running call with a fault. */
   cut(fault: Fault): void {
     for (const { calls, served, former } of this.sessions.values()) {
-      for (const call of calls.values()) call.give(fault)
+      for (const call of calls.values()) call.abortWith(fault)
       served?.cut?.(fault)
       former?.cut?.(fault)
     }
-    for (const kept of this.streams.keys()) kept.give?.(fault)
+    for (const kept of this.streams.keys()) kept.abortWith?.(fault)
   }
 
   close(): void {

@@ -8,8 +8,8 @@ import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
 import { Call, type CallLog, endSpan, InFlight, LoggedRequest } from './call.ts'
 import { discover, isDiscovered, type Listing } from './discover.ts'
+import { dispatch, failing } from './dispatch.ts'
 import { Fault } from './fault.ts'
-import { failing, hand } from './hand.ts'
 import { type AnswerForm, accepted, type RequestContext } from './http.ts'
 import { sessionSource } from './list-source.ts'
 import { forgetTools } from './listed-tools.ts'
@@ -248,24 +248,24 @@ export class Session implements Resumable {
     if (call.over) return
     const { listing } = this
     if (listing && isDiscovered(call, listing)) {
-      const judge = (goesOn: boolean) => goesOn && this.judge(call)
+      const judge = (isForBackend: boolean) => isForBackend && this.judge(call)
       discover(call, listing, sessionSource(this, call)).then(judge).catch(failing(call))
     } else this.judge(call)
   }
 
   private judge(call: SessionCall): void {
     if (refuses(call)) return
-    if (mayNeedApproval(call)) this.handOnApproved(call).catch(failing(call))
-    else this.handOn(call)
+    if (mayNeedApproval(call)) this.dispatchApproved(call).catch(failing(call))
+    else this.dispatch(call)
   }
 
-  private async handOnApproved(call: SessionCall): Promise<void> {
-    if (await isApproved(this, call)) this.handOn(call)
+  private async dispatchApproved(call: SessionCall): Promise<void> {
+    if (await isApproved(this, call)) this.dispatch(call)
   }
 
-  private handOn(call: SessionCall): void {
+  private dispatch(call: SessionCall): void {
     call.start()
-    hand(call, call.served)
+    dispatch(call, call.served)
   }
 
   /**
@@ -325,7 +325,7 @@ export class Session implements Resumable {
     const callLog = silent(this.callLog)
     const own = new SessionCall(call.context, request, stringify(raw), reply, callLog, this, call.served)
     this.calls.set(id, own)
-    this.handOn(own)
+    this.dispatch(own)
     return reply.response
   }
 
@@ -538,7 +538,7 @@ export class Session implements Resumable {
   /** Ends calls, streams and backend sessions. @param forGood whether the client ended the session */
   close(forGood: boolean): void {
     this.isEnded = true
-    for (const call of this.calls.values()) call.give(ENDED)
+    for (const call of this.calls.values()) call.abortWith(ENDED)
     for (const stream of [...this.streams]) stream.close()
     this.waiting?.take()
     this.kept?.close()
@@ -670,7 +670,7 @@ export class SessionCall extends Call {
     const cancelled: Message = { kind: 'notification', method, params, raw }
     const seconds = (this.served.timeout ?? 0) / 1000
     this.served.notify(cancelled, stringify(raw))
-    this.give(new Fault('timeout', `No response from the server for ${seconds} s; the call timed out`))
+    this.abortWith(new Fault('timeout', `No response from the server for ${seconds} s; the call timed out`))
   }
 
   protected override end(): void {

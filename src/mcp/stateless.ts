@@ -4,8 +4,8 @@ import { mayNeedApproval } from './approval.ts'
 import type { Endpoint, ParamHeader, StatelessServer } from './backend.ts'
 import { Call, type CallEnd } from './call.ts'
 import { discover, isDiscovered, listingOf } from './discover.ts'
+import { dispatch, failing } from './dispatch.ts'
 import { Fault } from './fault.ts'
-import { failing, hand } from './hand.ts'
 import { faultResponse, notAcceptable, type RequestContext, rpcError, takesEvents } from './http.ts'
 import { statelessSource } from './list-source.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
@@ -89,7 +89,8 @@ export async function answerStateless<Answer>(
   const call = new StatelessCall(context, request, text, endpoint, reply, generation)
   const listing = listingOf(context)
   if (listing && isDiscovered(call, listing)) {
-    const judge = (goesOn: boolean) => (goesOn ? judgeStateless(call, server, endpoint, answer) : undefined)
+    const judge = (isForBackend: boolean) =>
+      isForBackend ? judgeStateless(call, server, endpoint, answer) : undefined
     discover(call, listing, statelessSource(call, endpoint)).then(judge).catch(failing(call))
   } else {
     const judged = judgeStateless(call, server, endpoint, answer)
@@ -108,20 +109,20 @@ function judgeStateless(
   if (refuses(call)) return undefined
   const { context, request } = call
   const { method, params, via } = request
-  const goOn = (declared: readonly ParamHeader[]) => {
+  const dispatchWith = (declared: readonly ParamHeader[]) => {
     const fault = checkParamHeaders(context.headers, declared, params.arguments)
     if (fault !== undefined) call.error(mismatch(fault))
-    else if (!mayNeedApproval(call)) hand(call, server)
+    else if (!mayNeedApproval(call)) dispatch(call, server)
     else
       isStatelessApproved(call, endpoint, answer)
-        .then((may) => may && hand(call, server))
+        .then((may) => may && dispatch(call, server))
         .catch(failing(call))
   }
   // `call_tool` itself has no header parameters.
   const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
   const declared = isDirect && !context.isLine ? server.paramHeaders(params.name as string, call) : []
-  if (declared instanceof Promise) return declared.then(goOn)
-  goOn(declared)
+  if (declared instanceof Promise) return declared.then(dispatchWith)
+  dispatchWith(declared)
   return undefined
 }
 

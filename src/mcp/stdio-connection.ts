@@ -8,7 +8,7 @@ import { listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import { faultResponse, type RequestContext, rpcError, tooMuch } from './http.ts'
 import { idInEnds, lineSplitter, oneLine } from './message-lines.ts'
-import { adopt, beginSession, FIRST_REVISION, handshake } from './opening.ts'
+import { beginSession, FIRST_REVISION, handshake, migrate } from './opening.ts'
 import {
   allowsBatches,
   errorText,
@@ -229,7 +229,7 @@ export class StdioConnection {
     const session = this.#session
     if (!session) return this.#again(context, endpoint)
     if (session.served.backend === endpoint.backend) return session
-    const served = await adopt(session, context, endpoint)
+    const served = await migrate(session, context, endpoint)
     if (served instanceof Fault) return served
     return served ? session : this.#again(context, endpoint)
   }

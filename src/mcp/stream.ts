@@ -17,8 +17,8 @@ export class EventStream {
   private queue: Uint8Array[] = []
   /** Index of the next chunk in `queue`: shifting a long array would copy it each time. */
   private head = 0
-  private handed = 0
-  private asked = false
+  private inFlight = 0
+  private isWanted = false
   private open = true
   private controller!: ReadableStreamDefaultController<Uint8Array>
   /** The response body. */
@@ -58,7 +58,7 @@ export class EventStream {
       return
     }
     this.queue.push(chunk)
-    this.hand()
+    this.flush()
   }
 
   get isConnected(): boolean {
@@ -83,10 +83,10 @@ export class EventStream {
 
   /** The previous chunk was sent, and the consumer requests another. */
   private next(): void {
-    this.hold.free(this.handed)
-    this.handed = 0
-    this.asked = true
-    this.hand()
+    this.hold.free(this.inFlight)
+    this.inFlight = 0
+    this.isWanted = true
+    this.flush()
   }
 
   private cancel(): void {
@@ -95,15 +95,15 @@ export class EventStream {
     this.gone()
   }
 
-  private hand(): void {
+  private flush(): void {
     const chunk = this.queue[this.head]
-    if (!this.asked || !chunk) return
+    if (!this.isWanted || !chunk) return
     if (++this.head === this.queue.length || this.head === MAX_HEAD) {
       this.queue = this.queue.slice(this.head)
       this.head = 0
     }
-    this.asked = false
-    this.handed = chunk.byteLength
+    this.isWanted = false
+    this.inFlight = chunk.byteLength
     this.controller.enqueue(chunk)
     if (!this.open && !this.queue.length) this.controller.close()
   }

@@ -19,7 +19,7 @@ import {
   takesEvents,
   tooMuch,
 } from './http.ts'
-import { adopt, beginSession, FIRST_REVISION, handshake } from './opening.ts'
+import { beginSession, FIRST_REVISION, handshake, migrate } from './opening.ts'
 import {
   allowsBatches,
   errorText,
@@ -138,13 +138,13 @@ function get(
   const lastEventId = context.headers['last-event-id']
   const found = lastEventId === undefined ? undefined : session.log.find(lastEventId)
   if (found || lastEventId === undefined) return openStream(context, registry, session, found)
-  return goOnElsewhere(context, lastEventId).then(
+  return resumeElsewhere(context, lastEventId).then(
     (answer) => answer ?? openStream(context, registry, session),
   )
 }
 
 /** Forwards to the replica that sent the event; undefined: it is unreachable. */
-async function goOnElsewhere(
+async function resumeElsewhere(
   { replicas }: RequestContext,
   lastEventId: string,
 ): Promise<HttpResponse | undefined> {
@@ -206,7 +206,7 @@ function inSession(
     (session) => {
       if (session.served.admits?.(context) === false) return unknownSession(context, id)
       if (session.served.backend === endpoint.backend) return next(session)
-      return adopt(session, context, endpoint).then((served) => {
+      return migrate(session, context, endpoint).then((served) => {
         if (!served) return unknownSession(context, id)
         return served instanceof Fault ? faultResponse(context, served, id) : next(session)
       })
@@ -311,7 +311,7 @@ export async function serveMessage(context: RequestContext, endpoint: Endpoint):
   const [only] = messages
   if (!batch && only?.kind === 'invalid') return refuse(400, only.reason)
   const served =
-    session.served.backend === endpoint.backend ? session.served : await adopt(session, context, endpoint)
+    session.served.backend === endpoint.backend ? session.served : await migrate(session, context, endpoint)
   if (!served) return refuse(404, ENDED)
   if (!batch && only?.kind === 'request' && only.method === 'initialize')
     handshake(session, only, text, context, endpoint)

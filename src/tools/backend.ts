@@ -3,7 +3,7 @@ import type { Seal } from '../cluster/seal.ts'
 import type { Server } from '../config/model.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import type {
-  Adopted,
+  Migrated,
   Backend,
   BackendSession,
   Opened,
@@ -226,7 +226,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   resume(): this {
     return this
   }
-  adopt(): Adopted {
+  migrate(): Migrated {
     return this
   }
   stateless(): this {
@@ -435,7 +435,7 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
       return { error: { code: METHOD_NOT_FOUND, message: `The tool ${name} does not support tasks` } }
     const begin = performance.now()
     const outcome = await tool.call(plain(params.arguments ?? {}), contextOf(call))
-    return tasks && operations ? tasks.goOn(name, operations, outcome, call, begin) : answerOf(outcome, name)
+    return tasks && operations ? tasks.answerAfter(name, operations, outcome, call, begin) : answerOf(outcome, name)
   }
 }
 

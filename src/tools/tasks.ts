@@ -122,7 +122,13 @@ export class Tasks {
   }
 
   /** The answer to `tools/call` after the API's response. @param begin start of the call, by `performance.now()` */
-  async goOn(tool: string, of: Operations, outcome: CallOutcome, call: Call, begin: number): Promise<Answer> {
+  async answerAfter(
+    tool: string,
+    of: Operations,
+    outcome: CallOutcome,
+    call: Call,
+    begin: number,
+  ): Promise<Answer> {
     const { operation } = outcome
     const known: Known = { tool, createdAt: this.now(), ttl: of.ttl, ...(operation && { operation }) }
     if (asksTask(call)) return this.created(known, of, outcome, call, begin)

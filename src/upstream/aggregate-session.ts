@@ -229,7 +229,7 @@ export class AggregateSession implements Link {
    * Continues the session of `before`: unchanged servers notice nothing, new servers start, removed servers end.
    * @param limit milliseconds allowed for running calls of removed servers
    */
-  async goOn(before: AggregateSession, limit: number): Promise<void> {
+  async resume(before: AggregateSession, limit: number): Promise<void> {
     const begun = before.#begun
     if (!begun) return
     this.#begun = begun

@@ -51,7 +51,7 @@ const secret = randomBytes(32).toString('hex')
 
 async function idOf({ tasks, operations }: ReturnType<typeof tasksWith>, operation: Operation, place: Place) {
   const outcome = { result: { content: [] }, operation }
-  const answer = await tasks.goOn('slow', operations, outcome, callOf(place, {}), 0)
+  const answer = await tasks.answerAfter('slow', operations, outcome, callOf(place, {}), 0)
   assert.ok('result' in answer && answer.resultType === 'task')
   return String((JSON.parse(answer.result) as JsonObject).taskId)
 }

@@ -115,7 +115,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   /** The revision is kept, as the client knows only that one. */
-  async adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened> {
+  async migrate(handshake: Handshake, restored: readonly Restored[]): Promise<Opened> {
     this.handshake = handshake
     this.revision = this.session.revision
     for (const each of restored) this.state.remember(each)
@@ -123,7 +123,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const instead = await this.options.instead(opened)
     if (!instead) return opened
     this.close(true)
-    return { ...(await instead.adopt(handshake, restored)), served: instead }
+    return { ...(await instead.migrate(handshake, restored)), served: instead }
   }
 
   /** Continues a server's session that another replica opened. */
@@ -147,7 +147,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   cut(fault: Fault): void {
-    for (const passage of this.passages.keys()) passage.give(fault)
+    for (const passage of this.passages.keys()) passage.abortWith(fault)
   }
 
   // Messages are relayed within their HTTP requests.

@@ -53,7 +53,7 @@ export class Passage implements Kept {
   /** The server itself sends keep-alives. */
   write(): void {}
 
-  give(fault: Fault): void {
+  abortWith(fault: Fault): void {
     this.given = fault
     if (this.events) this.events.fail(fault)
     else this.signal.abort()

@@ -3,7 +3,6 @@ import type { Ticket } from '../../cluster/index.ts'
 import type { BreakerSettings, Limits } from '../../config/model.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
-  type Adopted,
   allowsBatches,
   type Backend,
   type BackendSession,
@@ -11,6 +10,7 @@ import {
   type Endpoint,
   Fault,
   listingOf,
+  type Migrated,
   ownRequest,
   type Request,
   type RequestContext,
@@ -261,26 +261,30 @@ class ProxyBackend implements McpProxy, ServerUser {
     return made
   }
 
-  async adopt(session: Session, context: RequestContext): Promise<Adopted> {
+  async migrate(session: Session, context: RequestContext): Promise<Migrated> {
     const { served } = session
     if (served instanceof LinkSession && served.isMovable && this.context.together)
-      return this.goOn(served, session, context)
+      return this.resumeSession(served, session, context)
     const handshake = served instanceof ProxySession ? served.handshake : handshakeOf(session)
     const made = this.open(session, context)
     // The client has not initialized yet.
     if (made instanceof Fault || !handshake) return made
-    const opened = await made.adopt(handshake, served instanceof ProxySession ? served.restore() : [])
+    const opened = await made.migrate(handshake, served instanceof ProxySession ? served.restore() : [])
     if (opened.ok) return opened.served ?? made
     made.close(true)
     return new Fault('refused', 'The server was replaced, and the new one did not take the session')
   }
 
   /** Continues a session with several servers; unchanged servers notice nothing. */
-  private async goOn(served: LinkSession, session: Session, context: RequestContext): Promise<Adopted> {
+  private async resumeSession(
+    served: LinkSession,
+    session: Session,
+    context: RequestContext,
+  ): Promise<Migrated> {
     if (this.retired) return REPLACED
     const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
-    await served.goOn(this.sessionContext, resolved, this.linkOptions(session, resolved))
+    await served.resume(this.sessionContext, resolved, this.linkOptions(session, resolved))
     return served
   }
 

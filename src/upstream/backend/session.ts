@@ -148,7 +148,7 @@ export abstract class ProxySession implements BackendSession {
     context: RequestContext,
   ): Promise<Opened>
   /** Opens a session to replace another server's, with the same handshake and state. */
-  abstract adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
+  abstract migrate(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
   /** Requests that restore this session's state in a new one. */
   abstract restore(): Restored[]
   abstract request(call: Call): Promise<unknown> | undefined
@@ -214,7 +214,7 @@ export class LinkSession extends ProxySession {
   }
 
   /** Continues after a reload; unchanged servers notice nothing. */
-  async goOn(
+  async resume(
     context: SessionContext,
     resolved: readonly Resolved[],
     options: LinkSessionOptions,
@@ -225,7 +225,7 @@ export class LinkSession extends ProxySession {
     Object.assign(this, { context, resolved, options, backend: context.backend, timeout: options.timeout })
     const link = options.open(this.events, this.state.restore, before)
     this.link = link
-    if (link instanceof AggregateSession) await link.goOn(before, DRAIN)
+    if (link instanceof AggregateSession) await link.resume(before, DRAIN)
   }
 
   async initialize(_session: Session, request: Request, text: string): Promise<Opened> {
@@ -242,7 +242,7 @@ export class LinkSession extends ProxySession {
     return { text: answer.text, ok: isObject(result) }
   }
 
-  async adopt({ request, text }: Handshake, restored: readonly Restored[]): Promise<Opened> {
+  async migrate({ request, text }: Handshake, restored: readonly Restored[]): Promise<Opened> {
     const opened = await this.initialize(this.session, request, text)
     const { link } = this
     if (!opened.ok || !link) return opened

@@ -179,10 +179,10 @@ export class ToSession implements Stateless {
     const { message } = call
     const bridged = this.#pendingInput.take(handle, boundTo(call))
     if (!bridged) return errorOf(message.id, UNKNOWN_STATE)
-    return bridged.session.use((ready) => this.#goOn(call, bridged, ready))
+    return bridged.session.use((ready) => this.#continue(call, bridged, ready))
   }
 
-  async #goOn(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
+  async #continue(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { message, signal } = call
     const { session } = bridged
     const turn = { signal, timeout: this.#patience }

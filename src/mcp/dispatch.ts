@@ -5,7 +5,7 @@ import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 
 /** Passes a call to its backend; exceptions are bugs, and their text is not sent to the client. */
-export function hand(call: Call, to: Pick<BackendSession, 'request'>): void {
+export function dispatch(call: Call, to: Pick<BackendSession, 'request'>): void {
   try {
     const handled = inOneGo(call.request.method, call.callLog.prefix, () => to.request(call))
     if (handled) handled.catch(failing(call))
