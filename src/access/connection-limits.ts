@@ -12,7 +12,7 @@ const MAX_HEADERS = 200
 /** Milliseconds between checks of slow writes. */
 const SWEEP = 1_000
 /** Milliseconds without progress after which a connection is closed while memory is short. */
-const SHORT_PATIENCE = 2_000
+const PRESSED_STALL_TIMEOUT = 2_000
 /** Connections beyond a limit that still get a response. */
 const SURPLUS = 100
 
@@ -105,7 +105,7 @@ export function guardedServer(
 
   function sweep(): void {
     const now = performance.now()
-    const patience = memory.pressed ? Math.min(SHORT_PATIENCE, writeTimeout) : writeTimeout
+    const stallTimeout = memory.pressed ? Math.min(PRESSED_STALL_TIMEOUT, writeTimeout) : writeTimeout
     for (const [socket, responses] of connections) {
       // Finished responses would be retained until the next request.
       forgetThoseOut(responses)
@@ -116,7 +116,7 @@ export function guardedServer(
       const delivered = deliveredBytes(socket)
       const known = progress.get(socket)
       if (!known || known.delivered !== delivered) progress.set(socket, { delivered, since: now })
-      else if (now - known.since >= patience) {
+      else if (now - known.since >= stallTimeout) {
         countRefusal('writeTimeout')
         socket.destroy()
       }

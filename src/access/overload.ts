@@ -3,7 +3,7 @@ import { countRefusal, limitReached, RETRY_AFTER } from './refusals.ts'
 import type { Step } from './steps.ts'
 
 /** Milliseconds of continuous slow ticks that count as overload; a single one may be a reload or garbage collection. */
-const PATIENCE = 1_000
+const MIN_OVERLOAD = 1_000
 
 /** Source of event loop times. */
 export interface Turns {
@@ -38,7 +38,7 @@ export class Overload {
       if (now - this.#ended > this.most) this.#since = undefined
       this.turns.afterTurn(() => this.#end())
     }
-    return this.#since !== undefined && now - this.#since > PATIENCE && now - this.#began > this.most
+    return this.#since !== undefined && now - this.#since > MIN_OVERLOAD && now - this.#began > this.most
   }
 
   #end(): void {

@@ -28,7 +28,7 @@ export type ConfigurationSource = (
 >
 
 /** Milliseconds for reading and checking all configurations again, be they thousands. */
-const PATIENCE = 120_000
+const RELOAD_TIMEOUT = 120_000
 
 /** The source, which once it was read keeps nobody waiting for ever: a disk may not answer. */
 function patient(places: readonly string[], source: ConfigurationSource): ConfigurationSource {
@@ -37,7 +37,7 @@ function patient(places: readonly string[], source: ConfigurationSource): Config
     const reading = source(env, options).finally(() => {
       isRead = true
     })
-    return isRead ? inTime(reading, PATIENCE).catch((error) => unread(places, error)) : reading
+    return isRead ? inTime(reading, RELOAD_TIMEOUT).catch((error) => unread(places, error)) : reading
   }
 }
 

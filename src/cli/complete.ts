@@ -8,7 +8,7 @@ import { openStore } from '../store/index.ts'
 import { settingsSource } from './settings.ts'
 
 /** Milliseconds allowed for reading, as the user waits for completion. */
-const PATIENCE = 700
+const READ_TIMEOUT = 700
 /** Options that take a value. */
 const VALUED = new Set(
   '-s --settings --env-file --tenant --header --token --url -m --message --response --pid --from --to'.split(
@@ -117,7 +117,7 @@ async function known(words: readonly string[]): Promise<Names[]> {
   const at = words.findIndex((word) => word === '-s' || word === '--settings')
   const { settings } = readSettings(settingsSource(at < 0 ? undefined : words[at + 1]), process.env, {})
   const storage = settings?.storage
-  const deadline = performance.now() + PATIENCE
+  const deadline = performance.now() + READ_TIMEOUT
   const names: Names[] = []
   const add = (text: string) => {
     try {

@@ -3,7 +3,7 @@ import { notPlain } from '../config/plain-file.ts'
 import { notText } from '../text/index.ts'
 
 /** Milliseconds that a named pipe may be without a writer. */
-const PATIENCE = 3000
+const WRITER_TIMEOUT = 3000
 const PAUSE = 10
 
 /**
@@ -30,13 +30,13 @@ function readPipe(path: string): Buffer {
   const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const chunks: Buffer[] = []
-    const end = performance.now() + PATIENCE
+    const end = performance.now() + WRITER_TIMEOUT
     for (;;) {
       const chunk = Buffer.alloc(64 * 1024)
       const size = readNow(pipe, chunk)
       if (size === 0 && chunks.length > 0) return Buffer.concat(chunks)
       if (size === 0 && performance.now() > end)
-        throw new Error(`it is a pipe into which nothing was written for ${PATIENCE / 1000} s`)
+        throw new Error(`it is a pipe into which nothing was written for ${WRITER_TIMEOUT / 1000} s`)
       if (size) chunks.push(chunk.subarray(0, size))
       else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE)
     }

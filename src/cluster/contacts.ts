@@ -12,7 +12,7 @@ import { createLiveness } from './liveness.ts'
 /** Addresses change as replicas come and go; the longest unused one is forgotten. */
 export const MAX_REPLICAS = 64
 /** Milliseconds without a response after which a replica counts as gone. */
-const PATIENCE = 30_000
+const GONE_AFTER = 30_000
 /** Milliseconds that a replica has for a sign of life. */
 const SIGN = 4_000
 /** What the network or a proxy says of a replica that does not answer; one that refuses or hangs up has a kernel at work. */
@@ -117,8 +117,8 @@ export function createContacts(
     },
     isMute: (owner) => silent.get(owner)?.mute === true,
     unreached(owner, reason) {
-      if (now() - silenceOf(owner, now()).since < PATIENCE) return { fault: reason, lost: false }
-      return { gone: `${reason} for more than ${PATIENCE / 1000} s` }
+      if (now() - silenceOf(owner, now()).since < GONE_AFTER) return { fault: reason, lost: false }
+      return { gone: `${reason} for more than ${GONE_AFTER / 1000} s` }
     },
     head,
     lives,

@@ -14,7 +14,7 @@ export interface PlantAdapter extends Adapter<Snapshot> {
 }
 
 /** Milliseconds that a change may take: a disk that does not answer, such as one behind a network, is no reason to wait for ever. */
-const PATIENCE = 20_000
+const WRITE_TIMEOUT = 20_000
 
 /** Changes the draft; false when there was nothing to change. `erases` is the id of the plant that it deletes. */
 interface Change {
@@ -55,7 +55,7 @@ class File {
       this.#queue.push({ ...change, resolve, reject })
       this.#flushing ??= this.#flushAll()
     })
-    return inTime(done, PATIENCE).catch((error) => {
+    return inTime(done, WRITE_TIMEOUT).catch((error) => {
       if (!(error instanceof TimeOut)) throw error
       throw new StoreError('unreachable', `the disk of the plant store: ${error.message}`)
     })

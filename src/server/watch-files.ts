@@ -15,7 +15,7 @@ const QUIET = 100
 /** The same if a file is missing or has errors: some editors delete and recreate files, or write them in pieces. */
 const DOUBTFUL_QUIET = 1_000
 /** Milliseconds after which a change is applied even if files keep changing. */
-const PATIENCE = 5_000
+const MAX_DELAY = 5_000
 /** Milliseconds between checks without an event, as events can be lost and network file systems send none. */
 const LOOK_INTERVAL = 2_000
 /** Checks use at most this fraction of the time. */
@@ -86,7 +86,7 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
       return QUIET
     }
     const rest = (quiet: number) =>
-      Math.min(change!.since + quiet, change!.first + PATIENCE) - performance.now()
+      Math.min(change!.since + quiet, change!.first + MAX_DELAY) - performance.now()
     if (rest(QUIET) > 0) return rest(QUIET)
     change.quiet ??= (await isDoubtful(known, now, env)) ? DOUBTFUL_QUIET : QUIET
     if (rest(change.quiet) > 0) return rest(change.quiet)

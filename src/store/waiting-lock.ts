@@ -3,7 +3,7 @@ import { acquireLock, type Lock } from '../durable/lock.ts'
 import { StoreError } from '../durable/store-error.ts'
 
 /** Milliseconds to wait for another writer, which needs a few for each change. */
-const PATIENCE = 15_000
+const LOCK_TIMEOUT = 15_000
 
 /**
  * Does something while no other process does so under the same lock file; waits for its turn.
@@ -26,7 +26,7 @@ async function waitForLock(path: string, what: string): Promise<Lock> {
       throw new StoreError('failed', `cannot lock ${what}: ${error.message}`, { cause: error })
     })
     if ('release' in taken) return taken
-    if (performance.now() - start > PATIENCE)
+    if (performance.now() - start > LOCK_TIMEOUT)
       throw new StoreError(
         'locked',
         `${what} is being written by process ${taken.pid} (lock file ${path}): try again`,

@@ -32,7 +32,7 @@ const MOST = 8 * 1024 * 1024
 /** Milliseconds between two attempts to write. */
 const RETRY = 1_000
 /** Milliseconds for what is left at the end. */
-const PATIENCE = 2_000
+const FLUSH_TIMEOUT = 2_000
 /** Bytes that a pipe takes whole (pipe(7), PIPE_BUF), so that lines of two writers do not mix. */
 const WHOLE = 4096
 const NEWLINE = 0x0a
@@ -85,7 +85,7 @@ export class AuditLog {
   /** Writes what there is, if it can be written. */
   async close(): Promise<void> {
     await this.running
-    const deadline = performance.now() + PATIENCE
+    const deadline = performance.now() + FLUSH_TIMEOUT
     do {
       await this.run()
       // The reader of a pipe may be slow.

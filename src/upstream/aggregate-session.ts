@@ -27,9 +27,9 @@ import {
   mergeCapabilities,
   saidOf,
 } from './aggregate.ts'
+import type { AnswerTimeout } from './answer-timeout.ts'
 import { createLasting, type Lasting, type Restored } from './backend/session-state.ts'
 import { mergeInstructions } from './instructions.ts'
-import type { Patience } from './patience.ts'
 import {
   INITIALIZED,
   type Link,
@@ -42,7 +42,7 @@ import {
 } from './rpc/link.ts'
 import { withOwnTaskIds, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
-import { EXPECTED, HELD, PATIENCE, within } from './starting.ts'
+import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT, within } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { FAILED } from './transport/channel.ts'
 import { announce, announcedLists } from './transport/lasting-stream.ts'
@@ -54,7 +54,7 @@ export interface Branch {
   name: string
   filter: ToolFilter | undefined
   view: ServerView
-  patience: Patience
+  answerTimeout: AnswerTimeout
   /** @param restore requests that restore the state of a lost session in a new one */
   open(events: LinkEvents, restore: () => Restored[]): Link
 }
@@ -154,7 +154,7 @@ export class AggregateSession implements Link {
   /** Servers that start slowly join later, as clients give up soon; they are assumed to have lists of all kinds. */
   async start(request: Request, text: string): Promise<Started> {
     const starts = this.#seats.map(({ link }) => link.start(request, text))
-    const answers = await Promise.all(starts.map((each) => within(HELD, each)))
+    const answers = await Promise.all(starts.map((each) => within(HANDSHAKE_WAIT, each)))
     const results = answers.map((answer, i) => this.#started(i, answer))
     const up = results.filter((result) => result !== undefined)
     const late = this.#seats.filter(({ at }) => !answers[at])
@@ -180,7 +180,7 @@ export class AggregateSession implements Link {
       protocolVersion: revision,
       capabilities: mergeCapabilities([
         ...this.#servers,
-        ...late.map(() => ({ capabilities: EXPECTED })),
+        ...late.map(() => ({ capabilities: ASSUMED_CAPABILITIES })),
         ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),
       ]),
       serverInfo: { ...this.options.info },
@@ -215,14 +215,14 @@ export class AggregateSession implements Link {
       const up = this.#revival(seat, join)
         .finally(() => this.#starting.delete(seat))
         .then((reason) => (reason === undefined ? true : new Fault('unreachable', reason)))
-      const answer = await this.options.branches[seat.at]!.patience.for(up)
+      const answer = await this.options.branches[seat.at]!.answerTimeout.limit(up)
       if (!(answer instanceof Fault)) return
       this.#down(seat.at, answer.message)
       this.#absence.add(seat.at)
     })
     const all = Promise.all(joined).catch(unexpected('initialize'))
-    this.#settled = within(PATIENCE, all)
-    return within(HELD, all)
+    this.#settled = within(MAX_START_WAIT, all)
+    return within(HANDSHAKE_WAIT, all)
   }
 
   /**
@@ -462,7 +462,7 @@ export class AggregateSession implements Link {
     // Servers that are down get the level when they are up again.
     if (method === 'logging/setLevel') for (const { state } of this.#seats) state.remember(request)
     const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
-      this.options.branches[to]!.patience.for(this.#ask(this.#seats[to]!, asked, own, request.span)),
+      this.options.branches[to]!.answerTimeout.limit(this.#ask(this.#seats[to]!, asked, own, request.span)),
     )
     if (!('to' in outcome)) return this.#emit({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
     const { to, params } = outcome

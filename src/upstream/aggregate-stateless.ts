@@ -28,14 +28,14 @@ import {
   noMethod,
   saidOf,
 } from './aggregate.ts'
+import type { AnswerTimeout } from './answer-timeout.ts'
 import type { Stateless, StatelessCall } from './backend/stateless.ts'
 import type { Resolved } from './definition.ts'
 import { mergeInstructions } from './instructions.ts'
 import { hintsOf } from './kept-lists.ts'
-import type { Patience } from './patience.ts'
 import { listeningTo, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
-import { EXPECTED, HELD, PATIENCE, within } from './starting.ts'
+import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT, within } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { announce, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
 
@@ -52,7 +52,7 @@ export interface StatelessBranch {
   name: string
   filter: ToolFilter | undefined
   view: ServerView
-  patience: Patience
+  answerTimeout: AnswerTimeout
   resolved: Resolved
   /** The server, or why it is down. @param again whether to retry a server that was down */
   find(again?: boolean): Promise<Stateless | Fault>
@@ -134,7 +134,7 @@ export class AggregateStateless implements Stateless {
 
   #asking(call: StatelessCall, aggregate: Aggregate): AskServer {
     return (i, method, params) =>
-      this.branches[i]!.patience.for(this.#asked(call, aggregate, i, method, params))
+      this.branches[i]!.answerTimeout.limit(this.#asked(call, aggregate, i, method, params))
   }
 
   async #asked(
@@ -187,14 +187,14 @@ export class AggregateStateless implements Stateless {
     const params = { _meta: Object.fromEntries(own) }
     const isFirst = call.message.method === 'server/discover'
     const answers = await Promise.all(
-      this.branches.map(({ patience }, i) => {
-        const answer = patience.for(this.#send(call, i, 'server/discover', params, () => {}))
-        return within(isFirst ? HELD : PATIENCE, answer)
+      this.branches.map(({ answerTimeout }, i) => {
+        const answer = answerTimeout.limit(this.#send(call, i, 'server/discover', params, () => {}))
+        return within(isFirst ? HANDSHAKE_WAIT : MAX_START_WAIT, answer)
       }),
     )
     return answers.map((raw, i) => {
       // Starting servers are missing from lists, like servers that are down.
-      if (!raw && isFirst) return { capabilities: EXPECTED }
+      if (!raw && isFirst) return { capabilities: ASSUMED_CAPABILITIES }
       if (!raw || raw instanceof Fault) return undefined
       const { result } = this.branches[i]!.view.shown('server/discover', raw)
       return isObject(result) ? result : undefined
@@ -247,7 +247,7 @@ export class AggregateStateless implements Stateless {
     }
     const opening = this.branches.map((branch) => this.#listenAt(call, branch, onMessage, onGranted, onFound))
     const local = this.options.local()?.granted(call.message.params.notifications)
-    const isLate = !(await within(HELD, Promise.all(opening.map(({ open }) => open))))
+    const isLate = !(await within(HANDSHAKE_WAIT, Promise.all(opening.map(({ open }) => open))))
     if (local) onGranted(local)
     // A starting server announces its lists when it is up.
     if (isLate) onGranted(listsOf(call.message.params.notifications))
@@ -271,7 +271,7 @@ export class AggregateStateless implements Stateless {
     onGranted: (notifications: JsonObject) => void,
     onFound: () => void,
   ): { open: Promise<void>; ended: Promise<void> } {
-    const { name, resolved, streams, find, patience } = branch
+    const { name, resolved, streams, find, answerTimeout } = branch
     const message = listeningTo(call.message, (taskId) => {
       const owner = ownerOf(this.branches, taskId)
       return owner && this.branches[owner.to] === branch ? [owner.own] : []
@@ -303,7 +303,7 @@ export class AggregateStateless implements Stateless {
       const events = { onMessage: hear, onOpen, onLost: announceAll }
       ended = keepSubscribed(subscribe, events, streams, call.signal)
     })
-    return { open: patience.for(Promise.race([open, ended])).then(() => {}), ended }
+    return { open: answerTimeout.limit(Promise.race([open, ended])).then(() => {}), ended }
   }
 }
 

@@ -7,7 +7,7 @@ import { Stay } from '../../src/access/stay.ts'
 import { Call } from '../../src/mcp/call.ts'
 import { SessionRegistry } from '../../src/mcp/index.ts'
 import { PostReply, StreamReply } from '../../src/mcp/stream.ts'
-import { Turns } from '../../src/upstream/pool/turn.ts'
+import { SessionLock } from '../../src/upstream/pool/session-lock.ts'
 import { LastingStream } from '../../src/upstream/transport/lasting-stream.ts'
 import { history, run } from './history.ts'
 
@@ -76,7 +76,13 @@ finds(
   /has no answer|to be served took longer/,
 )
 
-finds('a turn that does not end', Turns, 'leave', () => () => {}, /has no answer|to be served took longer/)
+finds(
+  'a turn that does not end',
+  SessionLock,
+  'leave',
+  () => () => {},
+  /has no answer|to be served took longer/,
+)
 
 finds('what a request holds and does not give back', Stay, 'end', () => () => {}, /bytes are held/)
 

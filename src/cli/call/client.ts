@@ -45,7 +45,7 @@ export interface ClientOptions {
 }
 
 /** Milliseconds that a call may take while questions are answered. */
-const PATIENCE = 3_600_000
+const QUESTION_TIMEOUT = 3_600_000
 /** Maximum logins during one request: for a token, for more scopes, and once more for changes meanwhile. */
 const MAX_LOGINS = 3
 /** Milliseconds allowed for ending a session. */
@@ -109,7 +109,7 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
     unanswered = new Error('the server asks for elicitation. On a terminal, elicitation can be answered')
     throw unanswered
   })
-  const timeout = answer ? PATIENCE : DEFAULT_LIMITS.timeout
+  const timeout = answer ? QUESTION_TIMEOUT : DEFAULT_LIMITS.timeout
   // The client needs a progress handler for its timeout. It loses progress that arrives together with the result, so
   // that is read from the transport.
   const limits = { signal, timeout, resetTimeoutOnProgress: true, onprogress() {} }

@@ -32,7 +32,7 @@ interface Challenge {
 }
 
 /** Milliseconds allowed for a person to log in. */
-const PATIENCE = 300_000
+const LOGIN_TIMEOUT = 300_000
 
 /**
  * Logs a command in at a server by OAuth 2.1, as specified in the authorization part of MCP: discovery, registration,
@@ -139,11 +139,11 @@ class Person {
     this.loopback = await this.listen()
     try {
       if ((await auth(provider, options)) === 'AUTHORIZED') return
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_TIMEOUT)])
       const said = await this.loopback.wait(this.state, limit).catch(async (error) => {
         // An authorization server that has forgotten the client reports it only in the browser.
         await login.save({ client: undefined })
-        throw signal.aborted ? error : new Error(`nobody logged in within ${PATIENCE / 60_000} minutes`)
+        throw signal.aborted ? error : new Error(`nobody logged in within ${LOGIN_TIMEOUT / 60_000} minutes`)
       })
       await auth(provider, { ...options, ...this.codeOf(said) })
     } finally {

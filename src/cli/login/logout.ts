@@ -20,7 +20,7 @@ interface LogoutFlags {
 }
 
 /** Milliseconds allowed for the answers of one authorization server. */
-const PATIENCE = 30_000
+const LOGOUT_TIMEOUT = 30_000
 
 export function logoutCommand(exit: (code: number) => void): Command {
   return new Command('logout')
@@ -45,7 +45,7 @@ async function logout(target: string | undefined, { settings, clientSecret }: Lo
     const http = new HttpClient({ connectTimeout: DEFAULT_LIMITS.connectTimeout })
     try {
       for (const login of logins) {
-        const signal = AbortSignal.any([interrupted, AbortSignal.timeout(PATIENCE)])
+        const signal = AbortSignal.any([interrupted, AbortSignal.timeout(LOGOUT_TIMEOUT)])
         const send: FetchLike = (to, init) => httpFetch(http)(to, { ...init, signal })
         const { url: server } = login.kept
         try {

@@ -463,7 +463,7 @@ class ProxyBackend implements McpProxy, ServerUser {
           name: member.upstream.name,
           filter,
           view,
-          patience: member.patience,
+          answerTimeout: member.answerTimeout,
           open: (inner: typeof events, state: typeof restore) => {
             const { refusal } = resolved[i] as Resolved
             return refusal
@@ -480,7 +480,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   /** Several servers as one, for one caller. */
   private together(resolved: readonly Resolved[], params: JsonObject): Stateless {
     const branches = this.members.map(({ member, filter, view }, i) => {
-      const { patience, upstream } = member
+      const { answerTimeout, upstream } = member
       const { name, streams } = upstream
       let found: Promise<Stateless | Fault> | undefined
       const look = async (isFirst: boolean) => {
@@ -493,7 +493,7 @@ class ProxyBackend implements McpProxy, ServerUser {
         if (!found || again) found = look(!found)
         return found
       }
-      return { name, filter, view, patience, resolved: resolved[i] as Resolved, find, streams }
+      return { name, filter, view, answerTimeout, resolved: resolved[i] as Resolved, find, streams }
     })
     return new AggregateStateless(branches, this.aggregated(resolved))
   }
@@ -581,7 +581,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       const own = resolved[i] as Resolved
       if (own.refusal) return 'none'
       const asked = member.protocol(own, params)
-      const protocol = asked instanceof Promise ? await member.patience.for(asked) : asked
+      const protocol = asked instanceof Promise ? await member.answerTimeout.limit(asked) : asked
       return typeof protocol === 'string' ? sharingOf(member, protocol) : 'none'
     })
     return Promise.all(all)

@@ -14,7 +14,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import { isWanted } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import { helloOf, type PooledSession } from '../pool/session.ts'
-import type { Turn, Use } from '../pool/turn.ts'
+import type { LockHolder, LockMode } from '../pool/session-lock.ts'
 import type { SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
 
 /** Requests during which the server may ask the client (Multi Round-Trip Requests, Supported Requests). */
@@ -30,7 +30,7 @@ const UNANSWERED = new Set(['cancelled', 'timeout'])
 const TIMED_OUT = { code: -32000, message: 'The client did not answer in time' }
 
 /** A call running in the server, over all client requests that it takes. */
-export class BridgedCall implements Turn {
+export class BridgedCall implements LockHolder {
   /** Server requests that the client has not answered. */
   readonly questions = new Map<string, ServerRequest>()
   /** `sent`: to the server; `waiting`: for its turn in an open session. */
@@ -57,20 +57,21 @@ export class BridgedCall implements Turn {
   /** @param onDropped called once, when a message is dropped */
   constructor(
     readonly session: PooledSession,
-    readonly who: string,
-    readonly use: Use,
+    readonly caller: string,
+    readonly mode: LockMode,
     private readonly first: StatelessCall,
     private readonly onDropped: () => void,
   ) {}
 
   /** @param ready the server's `initialize` result */
   async send(ready: JsonObject): Promise<void> {
-    const { session, first, use } = this
+    const { session, first, mode } = this
     const { method, params } = first.message
     const { [LOG_LEVEL]: level } = metaOf(params)
     this.state = 'sent'
     // Other running calls have their own level.
-    if (level !== undefined && (use !== 'plain' || !session.turns.busy)) await session.setLevel(ready, level)
+    if (level !== undefined && (mode !== 'metadata' || !session.lock.busy))
+      await session.setLevel(ready, level)
     const hasRoots = ASKING.has(method) && declares(helloOf(params).capabilities, ['roots'])
     const offered = hasRoots ? session.offerRoots(() => this.#whenAnswered()) : undefined
     this.#answer = offered ? offered.then(() => this.#request()) : this.#request()
@@ -87,7 +88,7 @@ export class BridgedCall implements Turn {
 
   /** Sends the call. */
   #request(): Promise<JsonObject | Fault> {
-    const { session, first, use } = this
+    const { session, first, mode } = this
     const { method, params, span } = first.message
     this.#sent = this.#isCancelled
       ? { answer: Promise.resolve(new Fault('cancelled', 'The call was cancelled')), cancel() {} }
@@ -100,9 +101,9 @@ export class BridgedCall implements Turn {
       this.over = true
       this.#asked.free()
       // Late messages of an unanswered call must not be attributed to the next one.
-      if (use === 'alone' && answer instanceof Fault && UNANSWERED.has(answer.kind))
-        await session.calm(this.who !== '')
-      session.turns.leave(this)
+      if (mode === 'exclusive' && answer instanceof Fault && UNANSWERED.has(answer.kind))
+        await session.calm(this.caller !== '')
+      session.lock.leave(this)
       session.left()
     }
     this.#sent.answer.then(over).catch(unexpected(method))
@@ -189,12 +190,12 @@ export class BridgedCall implements Turn {
 }
 
 /** How a request uses its session. */
-export function useOf({ method, params }: StatelessCall['message']): Use {
-  if (/\/list$|^completion\//.test(method)) return 'plain'
-  if (metaOf(params)[LOG_LEVEL] !== undefined) return 'alone'
+export function lockModeOf({ method, params }: StatelessCall['message']): LockMode {
+  if (/\/list$|^completion\//.test(method)) return 'metadata'
+  if (metaOf(params)[LOG_LEVEL] !== undefined) return 'exclusive'
   const { capabilities } = helloOf(params)
   const asks = ASKING.has(method) && Object.values(NEEDS).some((needs) => capabilities[needs])
-  return asks ? 'alone' : 'open'
+  return asks ? 'exclusive' : 'shared'
 }
 
 /** The client capability that a server request needs; undefined: it cannot be bridged. */

@@ -18,7 +18,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import { isWanted } from '../backend/session-state.ts'
 import { type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import { type Turn, Turns } from '../pool/turn.ts'
+import { type LockHolder, SessionLock } from '../pool/session-lock.ts'
 import {
   NOBODY,
   type Notification,
@@ -187,7 +187,7 @@ export class SharedChild {
   /** Time of the last use, by `performance.now()`. */
   used = performance.now()
   /** Serializes requests with log messages, because these do not name their request. */
-  readonly #logging: Turns
+  readonly #logging: SessionLock
 
   constructor(
     private readonly client: RpcClient,
@@ -196,7 +196,7 @@ export class SharedChild {
     private readonly name: string,
     events: { listChanged(): void; closed(fault: Fault): void },
   ) {
-    this.#logging = new Turns(name)
+    this.#logging = new SessionLock(name)
     client.events = {
       message: (message) => this.#take(message, events.listChanged),
       rejected() {},
@@ -232,26 +232,26 @@ export class SharedChild {
 
   async #sendLogging(call: Omit<StatelessCall, 'caller'>, level: Json): Promise<JsonObject | Fault> {
     const { signal, onMessage } = call
-    const turn: Turn = {
-      who: whoseCall(call),
-      use: 'alone',
+    const holder: LockHolder = {
+      caller: whoseCall(call),
+      mode: 'exclusive',
       message: (raw) => {
         if (isWanted(isObject(raw.params) && raw.params.level, level)) onMessage(raw)
       },
     }
-    const refused = await this.#logging.enter(turn, { signal, timeout: WAIT_TO_LOG, goesOn: true })
+    const refused = await this.#logging.enter(holder, { signal, timeout: WAIT_TO_LOG, orWithout: true })
     if (refused) return refused
     const answer = await this.#send(call)
-    if (answer instanceof Fault) this.#leaveLater(turn).catch(unexpected('the end of a call'))
-    else this.#logging.leave(turn)
+    if (answer instanceof Fault) this.#leaveLater(holder).catch(unexpected('the end of a call'))
+    else this.#logging.leave(holder)
     return answer
   }
 
   /** Ends the turn of an unanswered call when the child has nothing more to log for it. */
-  async #leaveLater(turn: Turn): Promise<void> {
-    const leave = () => this.#logging.leave(turn)
+  async #leaveLater(holder: LockHolder): Promise<void> {
+    const leave = () => this.#logging.leave(holder)
     let quiet: NodeJS.Timeout | undefined
-    turn.message = () => quiet?.refresh()
+    holder.message = () => quiet?.refresh()
     // Messages before the ping's answer may belong to the call; some servers stop late or never.
     await this.client.request('ping', {}).answer
     if (this.client.ended) leave()

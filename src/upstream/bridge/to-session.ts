@@ -18,10 +18,10 @@ import { isRepeatable } from '../backend/session-state.ts'
 import { endOf, type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
 import { type SessionOwner, SessionPool } from '../pool/pool.ts'
 import { helloOf } from '../pool/session.ts'
+import { GIVES_WAY } from '../pool/session-lock.ts'
 import { faultOfName, SESSION_NAME } from '../pool/session-name.ts'
-import { GIVES_WAY } from '../pool/turn.ts'
 import type { Upstream } from '../upstream.ts'
-import { ASKING, BridgedCall, useOf } from './bridged-call.ts'
+import { ASKING, BridgedCall, lockModeOf } from './bridged-call.ts'
 import { listenInSession } from './listen.ts'
 import { boundTo } from './waiting-states.ts'
 
@@ -53,7 +53,7 @@ export class ToSession implements Stateless {
   readonly #pendingInput = new PendingInput<BridgedCall>()
   readonly #headers = createParamHeaders()
   /** Milliseconds that a call waits for its turn in a session, again after each call that ended. */
-  readonly #patience: number
+  readonly #lockTimeout: number
   /** Whether a session has a single caller. */
   readonly #isolated: boolean
 
@@ -63,7 +63,7 @@ export class ToSession implements Stateless {
   ) {
     this.pool = new SessionPool(upstream, log)
     // By then the previous call has timed out or given up its turn.
-    this.#patience = upstream.limits.timeout + GIVES_WAY
+    this.#lockTimeout = upstream.limits.timeout + GIVES_WAY
     this.#isolated = upstream.definition.server.isolation === 'session'
   }
 
@@ -117,10 +117,10 @@ export class ToSession implements Stateless {
   }
 
   #bridge(call: StatelessCall): BridgedCall {
-    const use = useOf(call.message)
-    const session = this.pool.session(ownerOf(call), use === 'plain')
-    const who = this.#isolated ? '' : whoseCall(call)
-    return new BridgedCall(session, who, use, call, () =>
+    const mode = lockModeOf(call.message)
+    const session = this.pool.session(ownerOf(call), mode === 'metadata')
+    const caller = this.#isolated ? '' : whoseCall(call)
+    return new BridgedCall(session, caller, mode, call, () =>
       this.log.warn(
         { server: this.upstream.name },
         'messages of a call whose client was asked something were lost (maxQueued)',
@@ -132,10 +132,10 @@ export class ToSession implements Stateless {
   async #begin(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { session } = bridged
     bridged.state = 'waiting'
-    const refused = await session.turns.enter(bridged, { signal: call.signal, timeout: this.#patience })
+    const refused = await session.lock.enter(bridged, { signal: call.signal, timeout: this.#lockTimeout })
     if (refused) return call.signal.aborted ? undefined : refused
     await bridged.send(ready).catch((error) => {
-      session.turns.leave(bridged)
+      session.lock.leave(bridged)
       throw error
     })
     return this.#follow(call, bridged, ready)
@@ -164,7 +164,7 @@ export class ToSession implements Stateless {
   #inputRequired(call: StatelessCall, bridged: BridgedCall): JsonObject {
     const { sharer = '' } = call
     const requestState = this.#pendingInput.add(bridged, boundTo(call), sharer, () => bridged.giveUp())
-    bridged.session.turns.park(bridged, () => this.#pendingInput.expire(requestState))
+    bridged.session.lock.park(bridged, () => this.#pendingInput.expire(requestState))
     const inputRequests = Object.fromEntries(
       [...bridged.questions].map(([key, { method, params, raw }]) => {
         const given = raw.params !== undefined && { params: omit(params, 'elicitationId') }
@@ -185,8 +185,8 @@ export class ToSession implements Stateless {
   async #continue(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { message, signal } = call
     const { session } = bridged
-    const turn = { signal, timeout: this.#patience }
-    const refused = bridged.over ? undefined : await session.turns.enter(bridged, turn)
+    const wait = { signal, timeout: this.#lockTimeout }
+    const refused = bridged.over ? undefined : await session.lock.enter(bridged, wait)
     if (refused) {
       bridged.giveUp()
       return signal.aborted ? undefined : refused

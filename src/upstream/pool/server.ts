@@ -1,5 +1,6 @@
 import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, ownRequest, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
+import { AnswerTimeout } from '../answer-timeout.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
@@ -8,7 +9,6 @@ import { ToSession } from '../bridge/to-session.ts'
 import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { KeptLists } from '../kept-lists.ts'
-import { Patience } from '../patience.ts'
 import { handshakeRefused, type Link, type LinkEvents, SessionLink, type Started } from '../rpc/link.ts'
 import { TaskOwners, withOwnTasks } from '../task-owners.ts'
 import { Upstream, type UpstreamContext } from '../upstream.ts'
@@ -22,7 +22,7 @@ export class UpstreamServer {
   readonly upstream: Upstream
   readonly probe: Probe
   /** Waiting limit when combined with other servers. */
-  readonly patience = new Patience()
+  readonly answerTimeout = new AnswerTimeout()
   readonly #stateless: StatelessUpstream
   /** Cached variant, for use in aggregates. */
   readonly #kept: KeptLists

@@ -13,7 +13,7 @@ import type {
   ServerRequest,
 } from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
-import { Turns } from './turn.ts'
+import { SessionLock } from './session-lock.ts'
 
 /** Client data for the handshake of a gateway-held session. */
 export interface Hello {
@@ -71,7 +71,7 @@ export class PooledSession {
   readonly listeners = new Set<(method: string, params: JsonObject) => void>()
   /** Called when the session has ended. */
   readonly onEnd = new Set<() => void>()
-  readonly turns: Turns
+  readonly lock: SessionLock
   /** Time of the last use, by `performance.now()`. */
   used = performance.now()
   /** `initialize`'s result, or the failure. */
@@ -92,15 +92,15 @@ export class PooledSession {
     private readonly events: SessionEvents,
     sharer: string | undefined,
   ) {
-    this.turns = new Turns(upstream.name)
+    this.lock = new SessionLock(upstream.name)
     // Start asynchronously, once the caller holds the session.
     this.#ready = Promise.resolve().then(() => this.#start(sharer))
   }
 
   /** Whether nothing is running. */
   get idle(): boolean {
-    const { turns, listeners } = this
-    return this.#users + turns.size + listeners.size + (this.#client?.size ?? 0) === 0
+    const { lock, listeners } = this
+    return this.#users + lock.size + listeners.size + (this.#client?.size ?? 0) === 0
   }
 
   /**
@@ -208,7 +208,7 @@ export class PooledSession {
       this.respond(request, { result: {} })
       return
     }
-    const asked = this.turns.addressee
+    const asked = this.lock.addressee
     if (asked?.ask) {
       asked.ask(request)
       return
@@ -251,14 +251,14 @@ export class PooledSession {
       return
     }
     if (/^notifications\/(?:cancelled|progress|elicitation\/complete)$/.test(method)) return
-    this.turns.addressee?.message(raw)
+    this.lock.addressee?.message(raw)
   }
 
   #end(fault: Fault): Fault {
     if (this.#lost) return this.#lost
     this.#lost = fault
     this.#client?.close(fault)
-    this.turns.close(fault)
+    this.lock.close(fault)
     this.events.closed()
     this.listeners.clear()
     for (const listener of [...this.onEnd]) listener()

@@ -3,32 +3,32 @@ import { type CancelSignal, Fault } from '../../mcp/index.ts'
 import type { ServerRequest } from '../rpc/rpc-client.ts'
 
 /**
- * How a call uses a session. `alone`: the server may ask the client or send log messages, neither of which name their
- * call. `open`: neither happens. `plain`: lists and the like, which cause neither.
+ * How a call uses a session. `exclusive`: the server may ask the client or send log messages, neither of which name their
+ * call. `shared`: neither happens. `metadata`: lists and the like, which cause neither.
  */
-export type Use = 'plain' | 'open' | 'alone'
+export type LockMode = 'metadata' | 'shared' | 'exclusive'
 
 /** A call in a session, from its request to its answer. */
-export interface Turn {
-  /** The caller; messages that may belong to the call reach no other caller. */
-  readonly who: string
-  readonly use: Use
+export interface LockHolder {
+  /** Caller; messages that may belong to the call reach no other caller. */
+  readonly caller: string
+  readonly mode: LockMode
   /** Receives a notification that names no call. */
   message(raw: JsonObject): void
   /** Receives a request of the server; absent: the call cannot be asked. */
   ask?(question: ServerRequest): void
 }
 
-export interface Patience {
+export interface LockWait {
   signal: CancelSignal
   /** Milliseconds without another call ending after which waiting fails. */
   timeout: number
   /** Whether to proceed without a turn instead, after `timeout` milliseconds in all. */
-  goesOn?: boolean
+  orWithout?: boolean
 }
 
 interface Waiting {
-  turn: Turn
+  holder: LockHolder
   done(fault?: Fault): void
   /** Called when another call has ended. */
   moved(): void
@@ -48,14 +48,14 @@ const MAX_PARKED = 16
 export const GIVES_WAY = 60_000
 
 /**
- * Locks of a session, which ensure that every message of the server can be attributed: an `alone` call excludes all
+ * Locks of a session, which ensure that every message of the server can be attributed: an `exclusive` call excludes all
  * others. While its client is asked something it is parked: other calls of the same caller may run, and it waits for
  * them once the answer is there.
  */
-export class Turns {
-  readonly #running = new Set<Turn>()
-  readonly #parked = new Map<Turn, Parked>()
-  readonly #plain = new Set<Turn>()
+export class SessionLock {
+  readonly #running = new Set<LockHolder>()
+  readonly #parked = new Map<LockHolder, Parked>()
+  readonly #metadata = new Set<LockHolder>()
   readonly #waiting = new Set<Waiting>()
   #ended: Fault | undefined
 
@@ -64,32 +64,32 @@ export class Turns {
 
   /** Number of calls that have or wait for the session. */
   get size(): number {
-    return this.#running.size + this.#parked.size + this.#plain.size + this.#waiting.size
+    return this.#running.size + this.#parked.size + this.#metadata.size + this.#waiting.size
   }
 
-  /** Whether a call other than `plain` ones is running. */
+  /** Whether a call other than `metadata` ones is running. */
   get busy(): boolean {
     return this.#running.size > 0
   }
 
   /** The call that an unattributed message belongs to; undefined: calls of several callers are possible. */
-  get addressee(): Turn | undefined {
+  get addressee(): LockHolder | undefined {
     const held = [...this.#running, ...this.#parked.keys()]
     const [first] = held
-    if (!first) return this.#plain.size === 1 ? [...this.#plain][0] : undefined
-    if (held.some(({ who }) => who !== first.who)) return undefined
+    if (!first) return this.#metadata.size === 1 ? [...this.#metadata][0] : undefined
+    if (held.some(({ caller }) => caller !== first.caller)) return undefined
     return this.busy || held.length === 1 ? first : undefined
   }
 
   /** Waits for a call's turn, also for the next one of a parked call; returns a fault if it does not come. */
-  enter(turn: Turn, { signal, timeout, goesOn }: Patience): Promise<Fault | undefined> {
+  enter(holder: LockHolder, { signal, timeout, orWithout }: LockWait): Promise<Fault | undefined> {
     const refused = this.#ended ?? (signal.aborted ? cancelled() : undefined)
     if (refused) return Promise.resolve(refused)
-    if (turn.use === 'plain') {
-      this.#plain.add(turn)
+    if (holder.mode === 'metadata') {
+      this.#metadata.add(holder)
       return Promise.resolve(undefined)
     }
-    if (this.#waiting.size >= MAX_WAITING && !goesOn)
+    if (this.#waiting.size >= MAX_WAITING && !orWithout)
       return Promise.resolve(
         new Fault(
           'busy',
@@ -99,9 +99,9 @@ export class Turns {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined
       const waiting: Waiting = {
-        turn,
+        holder,
         moved: () => {
-          if (!goesOn) wait()
+          if (!orWithout) wait()
         },
         done: (fault) => {
           clearTimeout(timer)
@@ -114,7 +114,7 @@ export class Turns {
       const wait = () => {
         clearTimeout(timer)
         timer = setTimeout(() => {
-          if (goesOn) this.#admit(waiting)
+          if (orWithout) this.#admit(waiting)
           else this.#giveUp(waiting, this.#stuck(timeout))
         }, timeout)
       }
@@ -130,19 +130,19 @@ export class Turns {
    * Parks a call while its client is asked.
    * @param giveUp ends the call if others need the session
    */
-  park(turn: Turn, giveUp: () => void): void {
-    this.#running.delete(turn)
-    this.#parked.set(turn, { since: performance.now(), giveUp })
+  park(holder: LockHolder, giveUp: () => void): void {
+    this.#running.delete(holder)
+    this.#parked.set(holder, { since: performance.now(), giveUp })
     if (this.#parked.size > MAX_PARKED) this.#parked.values().next().value?.giveUp()
     this.#next()
   }
 
   /** Ends a call, running or waiting. */
-  leave(turn: Turn): void {
-    for (const waiting of [...this.#waiting]) if (waiting.turn === turn) waiting.done()
-    clearTimeout(this.#parked.get(turn)?.timer)
-    const held = this.#parked.delete(turn) || this.#running.delete(turn)
-    this.#plain.delete(turn)
+  leave(holder: LockHolder): void {
+    for (const waiting of [...this.#waiting]) if (waiting.holder === holder) waiting.done()
+    clearTimeout(this.#parked.get(holder)?.timer)
+    const held = this.#parked.delete(holder) || this.#running.delete(holder)
+    this.#metadata.delete(holder)
     this.#next()
     // Restart the timeouts, as waiting for several calls takes longer.
     if (held) for (const waiting of this.#waiting) waiting.moved()
@@ -169,31 +169,32 @@ export class Turns {
   }
 
   #admit(waiting: Waiting): void {
-    clearTimeout(this.#parked.get(waiting.turn)?.timer)
-    this.#parked.delete(waiting.turn)
-    this.#running.add(waiting.turn)
+    clearTimeout(this.#parked.get(waiting.holder)?.timer)
+    this.#parked.delete(waiting.holder)
+    this.#running.add(waiting.holder)
     waiting.done()
   }
 
   /** Admits waiting calls in order; parked calls go first, because others may wait for their end. */
   #next(): void {
-    const isParked = ({ turn }: Waiting) => this.#parked.has(turn)
+    const isParked = ({ holder }: Waiting) => this.#parked.has(holder)
     const all = [...this.#waiting]
-    // Whether any call, or an `alone` call, runs or waits earlier in the order; later ones must not overtake it.
+    // Whether any call, or an `exclusive` call, runs or waits earlier in the order; later ones must not overtake it.
     let some = this.busy
-    let alone = [...this.#running].some(({ use }) => use === 'alone')
+    let exclusive = [...this.#running].some(({ mode }) => mode === 'exclusive')
     for (const waiting of [...all.filter(isParked), ...all.filter((each) => !isParked(each))]) {
-      const { use, who } = waiting.turn
-      const free = use === 'alone' ? !some : !alone
+      const { mode, caller } = waiting.holder
+      const free = mode === 'exclusive' ? !some : !exclusive
       // A question of the server could belong to another caller's parked call.
-      const others = use === 'alone' ? [...this.#parked].filter(([turn]) => turn.who !== who) : []
+      const others =
+        mode === 'exclusive' ? [...this.#parked].filter(([holder]) => holder.caller !== caller) : []
       if (free && others.length) {
         for (const [, parked] of others) hurry(parked)
         continue
       }
       if (free) this.#admit(waiting)
       some = true
-      alone ||= use === 'alone'
+      exclusive ||= mode === 'exclusive'
     }
   }
 }

@@ -1,19 +1,19 @@
 import { Fault } from '../mcp/index.ts'
 
 /** Milliseconds after which a server without an answer counts as silent. */
-const LONG = 3_000
+const SILENT_AFTER = 3_000
 /** Milliseconds that requests wait for a silent server. */
-const MOMENT = 1_000
+const SILENT_TIMEOUT = 1_000
 
 /** Limits how long combined answers wait for one of the servers. */
-export class Patience {
+export class AnswerTimeout {
   #isSilent = false
 
   /** @param answer of the server; undefined: the request was cancelled. A silent server is waited for only briefly */
-  async for<T>(answer: Promise<T | Fault | undefined>): Promise<T | Fault | undefined> {
+  async limit<T>(answer: Promise<T | Fault | undefined>): Promise<T | Fault | undefined> {
     let timer = setTimeout(() => {
       this.#isSilent = true
-    }, LONG)
+    }, SILENT_AFTER)
     const wasSilent = this.#isSilent
     const heard = answer.then((one) => {
       if (one !== undefined && !(one instanceof Fault)) this.#isSilent = false
@@ -23,7 +23,7 @@ export class Patience {
     if (!wasSilent) return settled
     clearTimeout(timer)
     const silence = new Promise<Fault>((resolve) => {
-      timer = setTimeout(() => resolve(SILENT), MOMENT)
+      timer = setTimeout(() => resolve(SILENT), SILENT_TIMEOUT)
     })
     return Promise.race([settled, silence])
   }
