@@ -7,16 +7,11 @@ import { build } from 'esbuild'
 const INLINED = ['js-yaml', 'yaml', 'commander', 'chalk', 'diff', 'fastest-levenshtein', 'semver']
 const FOLDER = 'dist/bin'
 
-/** Where `config/thread.ts` looks for them. */
-function threads(...modules) {
-  return Object.fromEntries(modules.map((module) => [module, `dist/${module}.js`]))
-}
-
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 rmSync(FOLDER, { recursive: true, force: true })
 
 await build({
-  entryPoints: { main: 'dist/cli/main.js', ...threads('config/loader-thread') },
+  entryPoints: { main: 'dist/cli/main.js' },
   outdir: FOLDER,
   bundle: true,
   splitting: true,

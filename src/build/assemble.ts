@@ -2,36 +2,21 @@ import { resolve } from 'node:path'
 import { finder, type Identity, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
-import { alignment, pause } from '../text/index.ts'
+import { pause } from '../text/index.ts'
 import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
-import { type AssembleContext, inspect, isOfText, type PrepareContext, stampOf } from './prepare.ts'
-import { revised } from './revision.ts'
+import { type AssembleContext, inspect, type PrepareContext, stampOf } from './prepare.ts'
 import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */
 export interface Assembly {
-  /**
-   * By `id`: the valid ones, and the last good version of the others. The very map that is served where
-   * nothing changes.
-   */
+  /** By `id`: the valid ones, and the last good version of the others. */
   prepared: ReadonlyMap<string, Prepared>
   findings: Finding[]
   /** The `id`s of those whose new version was refused, or their files. */
   refused: string[]
   /** The `id`s that `only` meant; absent: all. */
   asked?: ReadonlySet<string>
-  /** For the next time, if these configurations are served then. */
-  settled: Settled
-}
-
-/** Configurations that were found to be served as they are: as long as the same is read and served, they stay so. */
-export interface Settled {
-  reads: readonly ReadConfiguration[]
-  /** By the place of what was read; none for one that depends on more than its text. */
-  prepared: readonly (Prepared | undefined)[]
-  /** The `id`s of all others that are served. */
-  open: ReadonlySet<string>
 }
 
 export interface Reading {
@@ -48,29 +33,26 @@ interface Candidate {
 
 /** Configurations that were read, by what may become of them. */
 interface Sorted {
-  /** Served until now and not to be kept: all that is served beside them is served as before. */
-  loose: Set<Prepared>
+  /** Served until now, and to be served on. */
+  kept: Set<Prepared>
   /** The `id`s of those that are not served as they are, or their files. */
   refused: string[]
   candidates: Candidate[]
   findings: Finding[]
-  settled: Settled & { open: Set<string> }
 }
 
 /**
  * Decides what to serve: a configuration without errors in its new version, one with errors in its last good
  * version, and of two that want the same prefix the one that has it.
  * @param only what these names mean may change, all else is kept; absent: everything may
- * @param settled of the assembly that gave `served`
  */
 export async function assemble(
   reading: Reading,
   served: ReadonlyMap<string, Prepared>,
   context: AssembleContext,
   only?: ReadonlySet<string>,
-  settled?: Settled,
 ): Promise<Assembly> {
-  const scope = scopeOf(reading, served, only, settled)
+  const scope = scopeOf(reading, served, only)
   const memo = templateMemo(context.env)
   // Which of two configurations that clash is at fault depends on what is served, so that is decided last.
   const isOfTwo = reading.findings.some(({ code }) => CLASHES.has(code))
@@ -80,34 +62,42 @@ export async function assemble(
   const broken = new Set(others.filter((found) => found.severity === 'error').map(({ file }) => file))
   // A configuration that is served may hold the memo.
   const sorted = await classify(broken, scope, { ...context, memo, pins: new PinLocks() }).finally(memo.clear)
-  const { loose, refused, candidates, findings } = sorted
-  const { open } = sorted.settled
+  const { kept, refused, candidates, findings } = sorted
   const clashes: Finding[] = []
-  const taken = settle(served, loose, ranked(candidates), ({ fresh, old }, holder) => {
+  const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
     refused.push(fresh.id)
-    if (old && loose.delete(old)) open.add(old.id)
+    if (old) kept.add(old)
     clashes.push(clash(fresh, holder))
   })
-  for (const { id } of taken) open.add(id)
   findings.unshift(...others.filter(isAbout))
 
   const known = reading.findings.filter((found) => isClash(found, texts))
   const reported = new Set(known.map(({ file }) => file))
   findings.push(...clashes.filter(({ file }) => !reported.has(file)))
   if (known.length) {
-    const kept = [...served.values()].filter((one) => !loose.has(one))
     const versions = new Set([...kept, ...taken].map(({ file, text }) => JSON.stringify([file, text])))
     const isLive = ({ file }: Finding) => versions.has(JSON.stringify([file, texts.get(file)]))
     findings.push(...known.filter((found) => isAbout(found) && !isLive(found)))
   }
-  const next = revised(served, [
-    ...[...loose].map(({ id }) => [id, undefined] as const),
-    ...taken.map((made) => [made.id, made] as const),
-  ])
-  const prepared = link(next, open, context)
+  const prepared = link(nextOf(served, kept, taken), context)
   const { asked } = scope
-  const rest = { settled: sorted.settled, ...(asked && { asked }) }
-  return { prepared, findings: sortFindings(unique(findings)), refused, ...rest }
+  return { prepared, findings: sortFindings(unique(findings)), refused, ...(asked && { asked }) }
+}
+
+/** What is kept and taken; what replaces another has its place. */
+function nextOf(
+  served: ReadonlyMap<string, Prepared>,
+  kept: ReadonlySet<Prepared>,
+  taken: readonly Prepared[],
+): Map<string, Prepared> {
+  const fresh = new Map(taken.map((made) => [made.id, made]))
+  const next = new Map<string, Prepared>()
+  for (const [id, one] of served) {
+    const made = fresh.get(id) ?? (kept.has(one) ? one : undefined)
+    if (made) next.set(id, made)
+  }
+  for (const [id, made] of fresh) next.set(id, made)
+  return next
 }
 
 const CLASHES = new Set<Finding['code']>(['duplicate-prefix', 'duplicate-configuration'])
@@ -118,7 +108,6 @@ function isClash({ code, file, related = [] }: Finding, read: ReadonlyMap<string
 }
 
 interface Scope {
-  served: ReadonlyMap<string, Prepared>
   /** Configurations of which something may change. */
   reads: readonly ReadConfiguration[]
   /** What is served of each of them, by its `id`, else by its file. */
@@ -129,7 +118,6 @@ interface Scope {
   kept: ReadonlySet<Prepared>
   /** Those of it that cannot be read now. */
   lost: ReadonlySet<Prepared>
-  settled?: Settled | undefined
   asked?: ReadonlySet<string>
 }
 
@@ -137,25 +125,20 @@ function scopeOf(
   reading: Reading,
   served: ReadonlyMap<string, Prepared>,
   only: ReadonlySet<string> | undefined,
-  settled: Settled | undefined,
 ): Scope {
-  let files: Map<string, Prepared> | undefined
-  const byFile = (file: string) => {
-    files ??= new Map([...served.values()].map((prepared) => [prepared.file, prepared]))
-    return files.get(file)
-  }
+  const byFile = new Map([...served.values()].map((prepared) => [prepared.file, prepared]))
   const oldOf = ({ configuration, file }: ReadConfiguration) =>
-    (configuration && served.get(qualifiedName(configuration))) ?? byFile(file)
+    (configuration && served.get(qualifiedName(configuration))) ?? byFile.get(file)
   const lost = unreadable(reading, served)
   const { configurations } = reading
-  if (!only) return { served, reads: configurations, oldOf, passed: new Set(), kept: lost, lost, settled }
+  if (!only) return { reads: configurations, oldOf, passed: new Set(), kept: lost, lost }
   const known = [...configurations.flatMap(({ configuration }) => configuration ?? []), ...served.values()]
   const find = finder(known)
   const asked = new Set([...only].flatMap((name) => find(name).map((one) => qualifiedName(one))))
   const isAsked = (one: Identity | undefined) => one !== undefined && asked.has(qualifiedName(one))
   const passed = new Set(
     configurations
-      .filter(({ configuration, file }) => !isAsked(configuration) && !isAsked(byFile(file)))
+      .filter(({ configuration, file }) => !isAsked(configuration) && !isAsked(byFile.get(file)))
       .map(({ file }) => file),
   )
   const reads = configurations.filter((read) => {
@@ -163,28 +146,21 @@ function scopeOf(
     return !passed.has(read.file) && (!old || isAsked(old))
   })
   const others = [...served.values()].filter((one) => !isAsked(one))
-  return { served, reads, oldOf, passed, kept: new Set([...others, ...lost]), lost, asked }
+  return { reads, oldOf, passed, kept: new Set([...others, ...lost]), lost, asked }
 }
 
-/** Compiles and checks what is new, each configuration by itself; what is settled is not looked at. */
+/** Compiles and checks what is new, each configuration by itself. */
 async function classify(
   broken: ReadonlySet<string>,
-  { served, reads, oldOf, kept, lost, settled }: Scope,
+  { reads, oldOf, kept: before, lost }: Scope,
   context: PrepareContext,
 ): Promise<Sorted> {
-  const { before, gone } = alignment(settled?.reads ?? [], reads)
-  const unchanged = before.map((at) => settled?.prepared[at])
-  const loose = new Set(settled ? looseOf(settled, gone, served) : served.values())
-  const open = new Set<string>()
-  const keep = (one: Prepared) => {
-    if (loose.delete(one)) open.add(one.id)
-  }
-  for (const one of kept) keep(one)
+  const kept = new Set(before)
   const refused: string[] = []
   const candidates: Candidate[] = []
   const findings: Finding[] = []
-  for (const [i, read] of reads.entries()) {
-    if (unchanged[i]) continue
+  for (const read of reads) {
+    // Between two configurations, calls get their turn.
     await pause()
     const { configuration, file, text } = read
     const old = oldOf(read)
@@ -206,26 +182,9 @@ async function classify(
       }
     }
     if (!isUnchanged) refused.push(old?.id ?? (configuration ? qualifiedName(configuration) : file))
-    if (!old) continue
-    keep(old)
-    if (isUnchanged && configuration && !old.listings && isOfText(configuration)) {
-      unchanged[i] = old
-      open.delete(old.id)
-    }
+    if (old) kept.add(old)
   }
-  await pause()
-  return { loose, refused, candidates, findings, settled: { reads, prepared: unchanged, open } }
-}
-
-/** What is served and not settled by what was read again. */
-function looseOf(
-  { prepared, open }: Settled,
-  gone: readonly number[],
-  served: ReadonlyMap<string, Prepared>,
-): Prepared[] {
-  return [...[...open].map((id) => served.get(id)), ...gone.map((at) => prepared[at])].filter(
-    (one) => one !== undefined,
-  )
+  return { kept, refused, candidates, findings }
 }
 
 /** Those that are served already go before new ones, and those from the same file first; one is replaced by one. */
@@ -269,21 +228,16 @@ function isWithin(path: string, folders: ReadonlySet<string>): boolean {
 
 /** Takes the candidates whose prefixes and name nobody holds; one that is refused may free or hold others. */
 function settle(
-  served: ReadonlyMap<string, Prepared>,
-  loose: ReadonlySet<Prepared>,
+  kept: ReadonlySet<Prepared>,
   candidates: readonly Candidate[],
   refuse: (candidate: Candidate, holder: Prepared) => void,
 ): Prepared[] {
-  // What takes the place of another, and claims no more, is in nobody's way.
-  const isAlike = ({ fresh, old }: Candidate) =>
-    old !== undefined && loose.has(old) && fresh.claims.every((claim) => old.claims.includes(claim))
-  if (candidates.every(isAlike)) return candidates.map(({ fresh }) => fresh)
   const wanted = new Set(candidates.flatMap(({ fresh }) => fresh.claims))
   const holders = new Map<string, Prepared>()
   const hold = (prepared: Prepared, by: Map<string, Prepared>) => {
     for (const claim of prepared.claims) if (wanted.has(claim)) by.set(claim, prepared)
   }
-  for (const prepared of served.values()) if (!loose.has(prepared)) hold(prepared, holders)
+  for (const prepared of kept) hold(prepared, holders)
   for (let open = candidates; ; ) {
     const taken = new Map<string, Prepared>()
     const refused = new Set<Candidate>()

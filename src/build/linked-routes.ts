@@ -1,6 +1,5 @@
 import { type FoundMember, findMembers, type Servers } from '../config/index.ts'
 import type { Chosen } from './combined.ts'
-import { revised } from './revision.ts'
 import type { LinkContext, Listing, Prepared, PreparedServer } from './types.ts'
 
 /** The configurations of one tenant, by name. */
@@ -8,19 +7,16 @@ type Known = Map<string, Prepared>
 
 /**
  * Makes the routes of routers with lists of servers, which depend on other configurations, anew where one of those servers
- * is another than before, came or went: the very map where there is none.
- * @param ids of all that have such routers, and perhaps of others
+ * is another than before, came or went.
  */
 export function link(
   prepared: ReadonlyMap<string, Prepared>,
-  ids: Iterable<string>,
   context: LinkContext,
 ): ReadonlyMap<string, Prepared> {
   let tenants: Map<string, Known> | undefined
-  const linked: [id: string, Prepared][] = []
-  for (const id of ids) {
-    const one = prepared.get(id)
-    if (!one?.listings) continue
+  const all = new Map(prepared)
+  for (const [id, one] of prepared) {
+    if (!one.listings) continue
     const { listings } = one
     tenants ??= byTenant(prepared)
     const known = tenants.get(one.tenant) as Known
@@ -28,9 +24,9 @@ export function link(
     const made = chosen.flat().map(({ server }) => server)
     if (isSame(made, listings.made)) continue
     const routes = listings.all.map((listing, i) => listing.make(chosen[i]!, context))
-    linked.push([id, { ...one, routes: [...listings.own, ...routes], listings: { ...listings, made } }])
+    all.set(id, { ...one, routes: [...listings.own, ...routes], listings: { ...listings, made } })
   }
-  return revised(prepared, linked)
+  return all
 }
 
 function byTenant(prepared: ReadonlyMap<string, Prepared>): Map<string, Known> {

@@ -208,15 +208,6 @@ export function stampOf(
   return [pins.stamp(file, configuration), certificates, skills, variables].filter(Boolean).join('\n')
 }
 
-/** Whether what a configuration is made of is in its text and the environment that it was read with. */
-export function isOfText({ servers, mcpServers, skills }: Configuration): boolean {
-  return (
-    skills === undefined &&
-    servers.every(({ tls }) => !tls) &&
-    mcpServers.every(({ tls, pin }) => !tls && pin === 'off')
-  )
-}
-
 /** The configuration whose servers all say which secrets are taken out of their answers. */
 function redacting(configuration: Configuration, redact: Redact = 'own'): Configuration {
   // What a server that does not say it does.

@@ -1,7 +1,5 @@
 import { type CheckOptions, readConfigurations, readerKeeper } from '../checks/index.ts'
 import {
-  createFileLister,
-  createFileReader,
   type Env,
   qualifiedName,
   type ReadConfiguration,
@@ -10,7 +8,6 @@ import {
 import { inTime } from '../durable/in-time.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { type ConfigurationStore, settle } from '../store/index.ts'
-import { pause } from '../text/index.ts'
 
 /**
  * Where configurations come from: reads all of them, and checks them together. With the same `env` and `options` what
@@ -44,16 +41,10 @@ function patient(places: readonly string[], source: ConfigurationSource): Config
 /** Files and folders. A `config apply` that was killed in a folder is finished first. */
 export function fromPaths(paths: readonly string[]): ConfigurationSource {
   const readerOf = readerKeeper()
-  const [lister, files] = [createFileLister(paths), createFileReader()]
   return patient(paths, async (env, options) => {
     const failed: Finding[] = []
     for (const path of paths) await settle(path).catch((error) => failed.push(unreadable(path, error)))
-    const reading = await readConfigurations(paths, env, {
-      ...options,
-      reader: readerOf(env, options),
-      lister,
-      files,
-    })
+    const reading = await readConfigurations(paths, env, { ...options, reader: readerOf(env, options) })
     return failed.length === 0
       ? reading
       : { ...reading, findings: sortFindings([...failed, ...reading.findings]) }
@@ -70,7 +61,6 @@ export function fromStore(store: ConfigurationStore): ConfigurationSource {
       const configurations: ReadConfiguration[] = []
       for (const { place: file, text } of stored) {
         configurations.push(await reader.read({ file, text }))
-        await pause()
       }
       const findings = configurations.flatMap((read) => read.findings)
       return {

@@ -1,5 +1,4 @@
-import { changed, revised } from './revision.ts'
-import type { Changes, ConfigurationChange, PrefixChange, Prepared, Route, Served, Table } from './types.ts'
+import type { Changes, ConfigurationChange, PrefixChange, Prepared, Route, Table } from './types.ts'
 
 export const EMPTY_TABLE: Table = {
   generation: 0,
@@ -10,38 +9,23 @@ export const EMPTY_TABLE: Table = {
   prepared: new Map(),
 }
 
-/**
- * A table of these configurations; their prefixes differ, as `checkTogether` has seen to.
- * @param before what stays as it is there is taken from it
- */
-export function buildTable(
-  generation: number,
-  prepared: ReadonlyMap<string, Prepared>,
-  before: Table = EMPTY_TABLE,
-): Table {
-  const routes: [string, Route | undefined][] = []
-  const sseRoutes: typeof routes = []
-  const proxies: [string, Served | undefined][] = []
-  for (const [, old] of changed(before.prepared, prepared))
-    for (const { prefix, ssePrefix, proxy } of old.routes) {
-      routes.push([prefix, undefined])
-      sseRoutes.push([ssePrefix, undefined])
-      if (proxy) proxies.push([proxy.key, undefined])
-    }
-  for (const [, made] of changed(prepared, before.prepared))
-    for (const route of made.routes) {
-      routes.push([route.prefix, route])
-      sseRoutes.push([route.ssePrefix, route])
-      if (route.proxy) proxies.push([route.proxy.key, route.proxy])
-    }
+/** A table of these configurations; their prefixes differ, as `checkTogether` has seen to. */
+export function buildTable(generation: number, prepared: ReadonlyMap<string, Prepared>): Table {
+  const routes = [...prepared.values()].flatMap((one) => one.routes)
+  const served = routes.flatMap(({ proxy }) => proxy ?? [])
   return {
     generation,
     at: new Date().toISOString(),
-    routes: revised(before.routes, routes),
-    sseRoutes: revised(before.sseRoutes, sseRoutes),
-    proxies: revised(before.proxies, proxies),
+    routes: new Map(routes.map((route) => [route.prefix, route])),
+    sseRoutes: new Map(routes.map((route) => [route.ssePrefix, route])),
+    proxies: new Map(served.map((one) => [one.key, one])),
     prepared,
   }
+}
+
+/** Entries of `one` that are not the same in `other`. */
+export function changed<V>(one: ReadonlyMap<string, V>, other: ReadonlyMap<string, V>): [key: string, V][] {
+  return [...one].filter(([key, value]) => other.get(key) !== value)
 }
 
 /** Names in which two tables of configurations, or two lists of tools, differ. */

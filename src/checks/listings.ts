@@ -61,7 +61,7 @@ interface Known {
 type Budget = { left: number }
 
 /** Whether one of its routers has a list of servers. */
-export function hasListing({ configuration: { routers } }: Read): boolean {
+function hasListing({ configuration: { routers } }: Read): boolean {
   return routers.some(isListing)
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import {
   type Env,
-  type FileLister,
   filesAt,
   mayBeConfiguration,
   noFiles,
@@ -11,7 +10,7 @@ import {
   readFiles,
   type Source,
 } from '../config/index.ts'
-import { decode, type FileReader, unreadable } from '../config/loader.ts'
+import { decode, unreadable } from '../config/loader.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
 import { fileTooLarge, limited, parseConfiguration, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
@@ -19,10 +18,10 @@ import { MAX_TENANT_FILE } from '../config/yaml/syntax.ts'
 import { type Finding, finding, hasErrors, type Path, sortFindings } from '../findings/index.ts'
 import { isObject, type Json } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
-import { alignment, inTurns, pause } from '../text/index.ts'
+import { inTurns, pause } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
-import { type Alone, checkAlone, type Together, togetherAgain, togetherSteps } from './together.ts'
+import { type Alone, checkAlone, togetherSteps } from './together.ts'
 
 /**
  * Reads one configuration, and checks what its fields say about each other. What its names refer to is checked by
@@ -110,19 +109,8 @@ function variableTenant({ file, locate }: ReadConfiguration): Finding {
 export interface ReadConfigurationsOptions extends CheckOptions {
   /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
   stdin?: () => Uint8Array
-  /** Of these paths. Default: one that knows of no earlier run. */
-  lister?: FileLister
-  /** The same. */
-  files?: FileReader
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
-}
-
-type Sources = readonly (Source | undefined)[]
-/** What files came to. */
-interface Came {
-  reads: readonly ReadConfiguration[]
-  findings: readonly Finding[]
 }
 
 /**
@@ -135,61 +123,38 @@ export async function readConfigurations(
   env: Env,
   options: ReadConfigurationsOptions = {},
 ): Promise<ReadConfigurationsResult> {
-  const { reader = createReader(env, options), files: fileReader = readFiles } = options
+  const { reader = createReader(env, options) } = options
   const findings: Finding[] = []
-  const { lister = (faults) => filesAt(paths, faults) } = options
-  const { found, names, asked, outside } = await lister(findings)
+  const { found, names, asked, outside } = await filesAt(paths, findings)
   const configurations: ReadConfiguration[] = []
   /** Files of folders that are something else. */
   const others = new Set<string>()
-  const add = (given: Came) => {
-    const came = outside.size > 0 ? cameTo(given.reads.map((read) => shown(read, outside))) : given
-    configurations.push(...came.reads)
-    findings.push(...came.findings)
+  for await (const source of sourcesOf(names, options, findings)) {
+    if (!source) continue
+    if (!asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
+    else configurations.push(shown(await reader.read(source), outside))
   }
-  const take = async (source: Source) => {
-    if (!asked.has(source.file) && !mayBeConfiguration(source)) {
-      others.add(source.file)
-      return undefined
-    }
-    return reader.read(source)
-  }
-  const read = async (sources: Sources) => {
-    await pause()
-    const same = reader.sameOf(sources)
-    if (same) return add(same)
-    const reads: ReadConfiguration[] = []
-    for (const source of sources) {
-      const one = source && (await take(source))
-      if (one) reads.push(one)
-      await pause()
-    }
-    const came = cameTo(reads)
-    add(came)
-    if (reads.length === sources.length) reader.keep(sources, came)
-  }
-  const stdin = names.indexOf('-')
-  for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
-    if (part[0] === '-') await read([readStdin(options, findings)])
-    else for await (const sources of fileReader(part, findings)) await read(sources)
+  for (const read of configurations) findings.push(...read.findings)
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
-  const open = outside.size > 0 ? configurations.filter((read) => !isHidden(read)) : configurations
-  findings.push(...(await reader.together(open)))
-  let sources: Map<string, string> | undefined
+  findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
   return {
     configurations,
     findings: sortFindings(findings),
-    // A reload needs none of them.
-    get sources() {
-      sources ??= new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text]))
-      return sources
-    },
+    sources: new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text])),
   }
 }
 
-function cameTo(reads: readonly ReadConfiguration[]): Came {
-  return { reads, findings: reads.flatMap(({ findings }) => findings) }
+async function* sourcesOf(
+  names: readonly string[],
+  options: ReadConfigurationsOptions,
+  findings: Finding[],
+): AsyncGenerator<Source | undefined> {
+  const stdin = names.indexOf('-')
+  if (stdin < 0) return yield* readFiles(names, findings)
+  yield* readFiles(names.slice(0, stdin), findings)
+  yield readStdin(options, findings)
+  yield* readFiles(names.slice(stdin + 1), findings)
 }
 
 /** Of a file outside of the folder, nothing but that it is not sound. */
@@ -214,59 +179,35 @@ function readStdin(
   }
 }
 
-/** So many changes are looked at without a pause. */
-const FEW = 100
-
 export type Reader = ReturnType<typeof createReader>
 
 /**
- * Reads the same configurations time and again, with pauses; what is the same as the last time costs nothing.
- * @param env must not change: what a text comes to depends on it
+ * Reads the same configurations again and again: those with the file and text of the last time are the same objects.
+ * @param env must not change: a configuration depends on it
  * @param options nor these
  */
 export function createReader(env: Env, options: CheckOptions = {}) {
-  let last: readonly ReadConfiguration[] = []
-  let byFile = new Map<string, ReadConfiguration>()
-  let found: Together = { findings: [] }
+  /** By file. */
+  let last: ReadonlyMap<string, ReadConfiguration> = new Map()
   const alone = new WeakMap<ReadConfiguration, Alone>()
-  const kept = new WeakMap<Sources, Came>()
-
   const aloneOf = (read: Read) => {
-    const known = alone.get(read)
-    if (known) return known
-    const checked = checkAlone(read, options)
-    alone.set(read, checked)
-    return checked
-  }
-  const known = ({ file, text }: Source) => {
-    const read = byFile.get(file)
-    return read?.text === text ? read : undefined
+    const known = alone.get(read) ?? checkAlone(read, options)
+    alone.set(read, known)
+    return known
   }
   return {
-    /** What the files of this very list came to, if each of them is a configuration. */
-    sameOf: (sources: Sources) => kept.get(sources),
-    keep(sources: Sources, came: Came): void {
-      kept.set(sources, came)
-    },
-    /** As `readConfiguration`; the one of the last time where file and text are the same. */
+    /** As `readConfiguration`; calls get their turn first. */
     async read(source: Source): Promise<ReadConfiguration> {
-      return known(source) ?? readConfiguration(source, env, options)
+      const known = last.get(source.file)
+      if (known?.text === source.text) return known
+      await pause()
+      return readConfiguration(source, env, options)
     },
-    /** As `checkTogether`; what is checked here is the last time for the next `read`. */
+    /** As `checkTogether`; these are the configurations of the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {
-      const { before, gone: places } = alignment(last, configurations)
-      const came = configurations.filter((_, i) => before[i]! < 0)
-      const gone = places.map((at) => last[at]!)
-      if (came.length + gone.length === 0) return found.findings
-      const quick = came.length > FEW ? undefined : togetherAgain(found, { came, gone }, aloneOf)
-      const made = quick ?? (await inTurns(togetherSteps(configurations, aloneOf)))
-      // In one step, as another reading may have ended meanwhile.
-      last = configurations
-      if (quick) for (const { file } of gone) byFile.delete(file)
-      else byFile = new Map()
-      for (const read of quick ? came : last) byFile.set(read.file, read)
-      found = made
-      return made.findings
+      const findings = await inTurns(togetherSteps(configurations, aloneOf))
+      last = new Map(configurations.map((read) => [read.file, read]))
+      return findings
     },
   }
 }

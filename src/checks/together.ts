@@ -2,7 +2,7 @@ import { DEFAULT_TENANT, type ReadConfiguration, uniqueName } from '../config/in
 import { type Finding, type FindingCode, type Path, sortFindings, toFinding } from '../findings/index.ts'
 import { atOnce, quote, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
-import { hasListing, listingSteps } from './listings.ts'
+import { listingSteps } from './listings.ts'
 import { prefixClaims } from './prefixes.ts'
 import { REFERENCE_CHECKS } from './references.ts'
 
@@ -56,14 +56,7 @@ export function checkTogether(
   configurations: readonly ReadConfiguration[],
   options: CheckOptions = {},
 ): Finding[] {
-  return atOnce(togetherSteps(configurations, (read) => checkAlone(read, options))).findings
-}
-
-/** Findings about all, and the keys of all claims if configurations are independent. */
-export interface Together {
-  findings: Finding[]
-  /** Absent: claims conflict, or a router lists servers, possibly of other configurations. */
-  keys?: Set<string>
+  return atOnce(togetherSteps(configurations, (read) => checkAlone(read, options)))
 }
 
 /**
@@ -73,44 +66,17 @@ export interface Together {
 export function* togetherSteps(
   configurations: readonly ReadConfiguration[],
   aloneOf: (read: Read) => Alone,
-): Steps<Together> {
+): Steps<Finding[]> {
   const reads = configurations.filter(isRead)
   const { findings, usedOf } = yield* listingSteps(reads)
   const taken: Taken = new Map()
-  let isApart = !reads.some(hasListing)
   for (const read of reads) {
     const alone = aloneOf(read)
     for (const found of routedFindings(alone.findings, read, usedOf(read))) findings.push(found)
-    for (const claims of alone.claims) if (!take(taken, claims, read, findings)) isApart = false
+    for (const claims of alone.claims) take(taken, claims, read, findings)
     yield
   }
-  return { findings: sortFindings(findings), ...(isApart && { keys: new Set(taken.keys()) }) }
-}
-
-/**
- * The same after a few configurations were added or removed, in proportional time; undefined if all must be checked
- * again.
- * @param keys of the previous claims; updated in place
- */
-export function togetherAgain(
-  { keys, findings: before }: Together,
-  { came, gone }: { came: readonly ReadConfiguration[]; gone: readonly ReadConfiguration[] },
-  aloneOf: (read: Read) => Alone,
-): Together | undefined {
-  const fresh = came.filter(isRead)
-  if (!keys || fresh.some(hasListing)) return undefined
-  const keysOf = (reads: readonly Read[]) =>
-    reads.flatMap((read) => aloneOf(read).claims.flatMap((claims) => claims.map(({ key }) => key)))
-  const [released, wanted] = [new Set(keysOf(gone.filter(isRead))), keysOf(fresh)]
-  const isFree = (key: string, i: number) =>
-    (released.has(key) || !keys.has(key)) && wanted.indexOf(key) === i
-  if (!wanted.every(isFree)) return undefined
-  for (const key of released) keys.delete(key)
-  for (const key of wanted) keys.add(key)
-  // Without conflicts, each finding belongs to one configuration.
-  const files = new Set(gone.map(({ file }) => file))
-  const others = before.filter(({ file }) => !files.has(file))
-  return { findings: sortFindings([...others, ...fresh.flatMap((read) => aloneOf(read).findings)]), keys }
+  return sortFindings(findings)
 }
 
 function isRead(read: ReadConfiguration): read is Read {
@@ -133,8 +99,8 @@ function routedFindings(
   )
 }
 
-/** Takes an owner's claims; reports one conflict if it comes too late. @returns whether it got all */
-function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): boolean {
+/** Takes an owner's claims; reports one conflict if it comes too late. */
+function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): void {
   for (const claim of claims) {
     const first = taken.get(claim.key)
     if (!first) {
@@ -145,7 +111,6 @@ function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Find
     const message = claim.message(first.claim.value)
     const related = { path: first.claim.path, place: first.read, message: 'the first one' }
     findings.push(toFinding({ code, path, message, hint, related }, read))
-    return false
+    return
   }
-  return true
 }

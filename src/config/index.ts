@@ -30,8 +30,7 @@ export {
   parseListen,
   socketPath,
 } from './listen.ts'
-export { createFileLister, type FileLister } from './lister.ts'
-export { createFileReader, readFiles, readSource } from './loader.ts'
+export { readFiles, readSource } from './loader.ts'
 export type * from './model.ts'
 export {
   asksForLogin,

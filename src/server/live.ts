@@ -1,17 +1,15 @@
-import { assemble, everything, type Reading, type Settled } from '../build/assemble.ts'
+import { assemble, everything, type Reading } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare.ts'
-import { changed } from '../build/revision.ts'
 import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
-import { buildTable, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
+import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
 import type { BuildOptions, Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
 import { secretsOf } from '../cluster/index.ts'
 import { type Env, qualifiedName, type ReadConfigurationsResult } from '../config/index.ts'
 import type { SessionRegistry } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
-import { inOneGo } from '../telemetry/loop-delay.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { createProxy, type McpProxy, type OtherWorkers, SharedServers } from '../upstream/index.ts'
 import type { Workers } from './shared-parts.ts'
@@ -87,8 +85,6 @@ export class LiveTable {
   /** Constant for the process, because ids survive reloads. */
   private readonly sealSecrets: readonly string[]
   private readonly hears: Heard
-  /** Configurations known to be unchanged since the last complete reading. */
-  private settled: Settled | undefined
   /** Checks outbound connections of configurations. */
   readonly outbound: Outbound
   private readonly servers: SharedServers
@@ -211,18 +207,15 @@ export class LiveTable {
       servers: this.servers,
       proxies: before.proxies,
     }
-    const made = await assemble(reading, before.prepared, context, only, this.settled)
+    const made = await assemble(reading, before.prepared, context, only)
     const { prepared, refused } = made
     const changes = changesOf(before.prepared, prepared)
     const isSame = Object.values(changes).every((names) => names.length === 0)
     const { generation = before.generation + 1 } = reading
-    const table = isSame
-      ? before
-      : inOneGo('build the table', '', () => buildTable(generation, prepared, before))
+    const table = isSame ? before : buildTable(generation, prepared)
     const commit = () => {
       this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
       this.table = table
-      this.settled = made.settled
       // A kept proxy gets the HTTP tools of the new table.
       for (const [, { routes }] of changed(prepared, before.prepared))
         for (const { proxy, local } of routes) proxy?.proxy.serve(local)

@@ -1,5 +1,4 @@
-import { changed } from '../build/revision.ts'
-import { EMPTY_TABLE } from '../build/table.ts'
+import { changed, EMPTY_TABLE } from '../build/table.ts'
 import type { Prepared, Table } from '../build/types.ts'
 import type { Notifier, RedisSettings } from '../config/index.ts'
 import type { Guard } from '../net/index.ts'

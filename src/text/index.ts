@@ -1,6 +1,5 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
 
-export { alignment } from './alignment.ts'
 export { fold } from './fold.ts'
 export { groupBy } from './group-by.ts'
 export { hiddenIn, withoutHidden } from './hidden.ts'

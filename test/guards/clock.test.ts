@@ -6,7 +6,7 @@ import ts from 'typescript'
 import { ROOT } from '../support/process.ts'
 
 /**
- * Files that need the time of day: a certificate's, a token's, a template's, a file's, what other processes and
+ * Files that need the time of day: a certificate's, a token's, a template's, what other processes and
  * collectors compare, what people read.
  */
 const OF_DAY = new Set([
@@ -14,8 +14,6 @@ const OF_DAY = new Set([
   'src/build/route-auth.ts',
   'src/checks/fields/value-rules.ts',
   'src/cluster/tickets.ts',
-  'src/config/file-times.ts',
-  'src/config/lister.ts',
   'src/endpoints/connect.ts',
   'src/mcp/replicas.ts',
   'src/net/tls-files.ts',
