@@ -1,10 +1,9 @@
-import { basename, resolve } from 'node:path'
-import type { FSWatcher } from 'chokidar'
 import { readConfiguration } from '../checks/index.ts'
 import { type Env, readSource } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { fileEvents } from './file-events.ts'
 import { isSame, type Scan, scan } from './folder-scan.ts'
 import type { RequestReload, Watch } from './reloads.ts'
 
@@ -43,6 +42,8 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
   let closed = false
   /** State of the last reload, or of the running one. */
   let known = await scan(files)
+  const events = fileEvents(files, () => lookIn(GATHER), log)
+  await events.watch()
   let change: { now: Scan; since: number; first: number; quiet?: number } | undefined
 
   function lookIn(delay: number): void {
@@ -66,6 +67,8 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     looking = true
     const start = performance.now()
     const now = await scan(files)
+    // A link or a folder that was made anew has to be watched anew.
+    if (!events.came() && !change && !isSame(now, known)) await events.watch()
     const idle = Math.max(LOOK_INTERVAL, LOOK_SHARE * (performance.now() - start))
     const pause = await judge(now, start)
     looking = false
@@ -97,7 +100,6 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     return undefined
   }
 
-  const watcher = await watchEvents(files, () => lookIn(GATHER), log)
   return {
     start(given) {
       request = given
@@ -106,37 +108,9 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     async close() {
       closed = true
       clearTimeout(timer)
-      await watcher.close()
+      await events.close()
     },
   }
-}
-
-const REMEDIES: Record<string, string> = {
-  ENOSPC:
-    'Raise the limit, for example `sysctl fs.inotify.max_user_watches=524288`, as other programs use it too',
-  EMFILE: 'Raise the limit, for example `sysctl fs.inotify.max_user_instances=1024`, or `ulimit -n`',
-}
-
-/** File system events; some are lost, such as those of links above the paths. */
-async function watchEvents(paths: string[], onEvent: () => void, log: Logger): Promise<FSWatcher> {
-  const { watch } = await import('chokidar')
-  const given = new Set(paths.map((path) => resolve(path)))
-  const ignored = (path: string) => !given.has(resolve(path)) && isIgnored(basename(path))
-  let warned = false
-  return watch([...given], { ignoreInitial: true, persistent: false, ignored })
-    .on('all', onEvent)
-    .on('error', (error) => {
-      const hint = REMEDIES[(error as NodeJS.ErrnoException).code ?? '']
-      // An unreadable folder is reported by the reload.
-      if (hint && !warned) log.warn({ err: error, hint }, 'file watching unavailable; polling instead')
-      warned ||= hint !== undefined
-      onEvent()
-    })
-}
-
-/** Temporary files of editors are; `..data` is the link that Kubernetes replaces. */
-function isIgnored(name: string): boolean {
-  return name === 'node_modules' || (name.startsWith('.') && !name.startsWith('..'))
 }
 
 /** Whether files are missing, unreadable or faulty, which may be temporary. */

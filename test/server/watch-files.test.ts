@@ -276,6 +276,37 @@ test('a change between the first reading and the start of watching is not lost',
   )
 })
 
+test('a link in a folder has nothing behind it watched, as it may lead to all of the disk', async (t) => {
+  const root = temporaryFolder(t)
+  const folder = join(root, 'configs')
+  for (const each of ['configs', 'other/below']) mkdirSync(join(root, each), { recursive: true })
+  writeFileSync(join(folder, 'a.yaml'), sound('a'))
+  for (const each of ['b.yaml', 'below/c.yaml']) writeFileSync(join(root, 'other', each), sound('b'))
+  symlinkSync('../other', join(folder, 'link'))
+  symlinkSync('..', join(folder, 'up'))
+  const { watch } = fs
+  const watched: string[] = []
+  t.mock.method(fs, 'watch', (path: string, ...rest: never[]) => {
+    watched.push(path)
+    return (watch as (...args: unknown[]) => fs.FSWatcher)(path, ...rest)
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  const { until } = await watching(t, folder)
+  for (const note of ['second', 'third']) {
+    writeFileSync(join(folder, 'a.yaml'), sound('a', note))
+    await until(changed('a'))
+  }
+  assert.ok(watched.includes(folder))
+  assert.deepEqual(
+    watched.filter((path) => /other|link.|up./.test(path.slice(root.length))),
+    [],
+  )
+})
+
 test('without notices of the system the files are looked at, and the cure is told once', async (t) => {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'below'))
