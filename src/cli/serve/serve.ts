@@ -35,11 +35,10 @@ import {
   takeOutput,
   withoutPorts,
 } from './reach-stdio.ts'
-import { type Listening, listenForPool, openPool, workerCount } from './reach-workers.ts'
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
 import { type ServiceManager, serviceManager } from './systemd.ts'
 import { type ListenerTls, openTls } from './tls.ts'
-import type { Pool } from './workers.ts'
+import { type Listening, Pool, workerCount } from './workers.ts'
 
 interface ServeFlags extends SettingsFlags {
   settings?: string
@@ -102,7 +101,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
   catchUnexpected(log)
   const isShared = !output && !flags.printRoutes && workerCount(settings) > 1
   const pool = isShared
-    ? openPool({ settings: { ...settings, logger }, version: VERSION, log, stream })
+    ? new Pool({ settings: { ...settings, logger }, version: VERSION, log, stream })
     : undefined
   if (!flags.printRoutes && !output) await mustBeFree(settings, LISTEN_FLAGS)
   // Register early: by default a signal would end the process and leave resources behind.
@@ -288,10 +287,10 @@ async function reachHttp(
   const pages = await listenForPages(gateway, settings, held, pool)
   if (pool) {
     held.push(() => pool.close())
-    await pool.start(gateway.app, gateway.table(), env)
+    await pool.start(gateway, env)
   }
   const listening = pool
-    ? await listenForPool(pool, gateway, settings, LISTEN_FLAGS, log)
+    ? await pool.listen(gateway, LISTEN_FLAGS)
     : await listenHere(gateway, settings, log, tls)
   const { port } = listening
   gateway.ownAddresses.add(listening.address)

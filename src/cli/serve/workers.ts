@@ -1,13 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
-import type { Hono } from 'hono'
+import type { DestinationStream } from 'pino'
+import { connectionCount } from '../../access/connection-limits.ts'
+import { networkOf } from '../../access/quota.ts'
 import { changed, EMPTY_TABLE } from '../../build/table.ts'
 import type { Prepared, Reload, Table } from '../../build/types.ts'
 import { MAX_REPLICAS, secretsOf } from '../../cluster/index.ts'
 import type { Env, Settings } from '../../config/index.ts'
 import { pauseOf } from '../../net/index.ts'
+import type { Gateway } from '../../server/gateway.ts'
 import {
   type ReloadedWorkers,
   TableRefused,
@@ -16,6 +20,7 @@ import {
 } from '../../server/shared-parts.ts'
 import { type Counted, folded, withoutGauges } from '../../telemetry/counted.ts'
 import type { Logger } from '../../telemetry/log.ts'
+import { OWN_BIN } from '../own-command.ts'
 import {
   type Beginning,
   type Change,
@@ -25,8 +30,11 @@ import {
   type Served,
   type WorkerHandlers,
 } from './channel.ts'
-import type { DrainLimits } from './drain.ts'
+import { type DrainLimits, shutServer } from './drain.ts'
+import { bind } from './listener.ts'
+import { watchOpenFiles } from './open-files.ts'
 import { answerPage } from './passed-pages.ts'
+import { WORKER_COMMAND } from './worker.ts'
 
 /** Milliseconds until a worker that has ended is replaced for the first time, and at most. */
 const FIRST_PAUSE = 100
@@ -47,20 +55,30 @@ const END = 2_000
 const ANSWER = 5_000
 
 export interface PoolOptions {
-  count: number
   settings: Settings
   version: string
   log: Logger
-  /** The module and the arguments that make a process a worker. */
-  command: readonly [module: string, ...args: string[]]
-  /** Takes each line that a worker writes to standard error. */
-  onLine(line: string): void
+  /** Takes what workers log, as lines of JSON. */
+  stream: DestinationStream
 }
 
-export interface Connection {
+/** What listens for clients. */
+export interface Listening {
+  address: AddressInfo
+  port: number
+  /** Resolves when the calls under way have ended. */
+  drain(limits: DrainLimits): Promise<void>
+}
+
+interface Connection {
   id: number
   /** Beyond a limit, and still to be answered. */
   surplus: boolean
+}
+
+/** How many processes serve. */
+export function workerCount({ workers }: Pick<Settings, 'workers'>): number {
+  return workers === 'auto' ? availableParallelism() : Number(workers)
 }
 
 /** What workers serve, and the environment that it was read with. */
@@ -114,30 +132,31 @@ export class Pool implements Workers {
   private closing = false
   private started = false
   private fail!: (error: Error) => void
-  private app: Hono | undefined
-  private listenerClosed: Promise<void> | undefined
+  private app: Gateway['app'] | undefined
+  private closeListener: () => Promise<unknown> = async () => {}
+  private listenerClosed: Promise<unknown> | undefined
   /** Connections that came while no worker served; the limits bound them. */
   private waiting: Parameters<Pool['give']>[] = []
   /** Rejects when no worker can be started any more. */
   readonly failure = new Promise<undefined>((_, reject) => {
     this.fail = reject
   })
-  /** Set by the listener: closes it once connections do not come in quick succession. */
-  closeListener: () => Promise<void> = async () => {}
 
   constructor(private readonly options: PoolOptions) {
-    const { settings, version } = options
+    const { settings: given, version } = options
+    const settings = { ...given, workers: String(workerCount(given)) }
     const secret = randomBytes(32).toString('base64url')
     const run = randomBytes(6).toString('base64url')
     this.begins = { settings, version, secret, run, sealSecrets: secretsOf(settings.cluster) }
     this.failure.catch(() => {})
   }
 
-  /** Starts them. @param app answers the gateway's own pages @throws Error when one of them does not start */
-  async start(app: Hono, table: Table, env: Env): Promise<void> {
+  /** Starts them. @param gateway answers its own pages @throws Error when one of them does not start */
+  async start({ app, table }: Gateway, env: Env): Promise<void> {
     this.app = app
-    this.served = { table, env }
-    await Promise.all(Array.from({ length: this.options.count }, (_, i) => this.spawn(i + 1)))
+    this.served = { table: table(), env }
+    const count = Number(this.begins.settings.workers)
+    await Promise.all(Array.from({ length: count }, (_, i) => this.spawn(i + 1)))
     this.started = true
     this.tell('startServers', undefined)
     this.beat = setInterval(() => {
@@ -156,8 +175,40 @@ export class Pool implements Workers {
     this.tell('renewTls', undefined)
   }
 
+  /** Takes connections at the address of the settings, within the limits of connections. @param what names it, for people */
+  async listen({ beginDrain }: Gateway, what: string): Promise<Listening> {
+    const { settings, log } = this.options
+    const { limits, tls } = settings
+    const count = connectionCount(limits, tls !== undefined)
+    let connections = 0
+    let last = 0
+    const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true }, (socket) => {
+      const address = networkOf(socket.remoteAddress ?? '')
+      const place = count.add(address)
+      connections++
+      socket.on('error', () => {})
+      const end = () => {
+        connections--
+        count.remove(address)
+      }
+      if (place !== 'beyond') return this.give(socket, { id: ++last, surplus: place === 'surplus' }, end)
+      end()
+      socket.destroy()
+    })
+    await bind(server, settings, limits, what)
+    watchOpenFiles(server, () => connections, log)
+    const address = server.address() as AddressInfo
+    this.ownAddress(address)
+    this.closeListener = () => shutServer(server)
+    const drain = (limits: DrainLimits) => {
+      beginDrain()
+      return this.drain(limits)
+    }
+    return { address, port: address.port, drain }
+  }
+
   /** Gives a connection to the worker that has the fewest; while none serves, to the next. @param end runs once it is over */
-  give(socket: Socket, connection: Connection, end: () => void): void {
+  private give(socket: Socket, connection: Connection, end: () => void): void {
     const [best] = this.serving().sort(byConnections)
     if (!best) {
       this.waiting.push([socket, connection, end])
@@ -205,7 +256,7 @@ export class Pool implements Workers {
   }
 
   /** From now on no worker is replaced; resolves when the calls in each of them have ended. */
-  async drain(limits: DrainLimits): Promise<void> {
+  private async drain(limits: DrainLimits): Promise<void> {
     this.stop()
     const patience = limits.grace + limits.timeout + DRAIN_SPARE
     const members = this.serving()
@@ -225,6 +276,12 @@ export class Pool implements Workers {
     await late(END, Promise.all(ends)).catch(() => {
       for (const child of this.children) child.kill('SIGKILL')
     })
+  }
+
+  /** Lines of JSON are of the log; what else a worker writes goes out as it is. */
+  private onLine = (line: string): void => {
+    if (line.startsWith('{"level":')) this.options.stream.write(`${line}\n`)
+    else if (line) process.stderr.write(`${line}\n`)
   }
 
   private stop(): void {
@@ -266,9 +323,7 @@ export class Pool implements Workers {
 
   /** Starts a process; resolves once it serves, or rejects when it ends before. */
   private spawn(number: number): Promise<void> {
-    const { command, onLine } = this.options
-    const [module, ...args] = command
-    const child = fork(module, args, {
+    const child = fork(OWN_BIN, [WORKER_COMMAND], {
       // The debugger's address belongs to this process.
       execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
       serialization: 'advanced',
@@ -279,7 +334,7 @@ export class Pool implements Workers {
     })
     this.children.add(child)
     // Where files are short, Node makes no pipe.
-    if (child.stderr) createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', onLine)
+    if (child.stderr) createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', this.onLine)
     return new Promise((resolve, reject) => {
       let member: Member | undefined
       let fault: string | undefined
@@ -426,9 +481,9 @@ export class Pool implements Workers {
         if (this.met.size > MAX_REPLICAS) this.met.delete(this.met.values().next().value as string)
         await Promise.allSettled(others().map(({ channel }) => late(ANSWER, channel.ask('met', address))))
       },
-      closeListener: () => {
+      closeListener: async () => {
         this.listenerClosed ??= this.closeListener()
-        return this.listenerClosed
+        await this.listenerClosed
       },
     }
   }
