@@ -61,7 +61,7 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
   }
   return {
     name: 'authentication',
-    run(request) {
+    async run(request) {
       const { authenticate } = request.route
       if (!authenticate || request.open) return undefined
       if (hasTwo(request)) return refuse(request, TWO)
@@ -70,10 +70,7 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
           ? logins.refuse(request.address)
           : undefined
       if (denial) return refuse(request, denial)
-      const result = authenticate(request)
-      return result instanceof Promise
-        ? result.then((awaited) => judge(request, awaited))
-        : judge(request, result)
+      return judge(request, await authenticate(request))
     },
   }
 }

@@ -1,5 +1,5 @@
 import { stringify } from '../json/index.ts'
-import type { Grant, Judge, Verdict } from './grant.ts'
+import type { Grant, Judge } from './grant.ts'
 import type { ScopeChallenge } from './permissions.ts'
 import { RETRY_AFTER } from './refusals.ts'
 import type { Authenticate, Denial, Identity } from './steps.ts'
@@ -59,7 +59,7 @@ const BEARER = /^bearer +([A-Za-z\d._~+/-]+=*) *$/i
 /** A resource server of OAuth 2.1, as specified by the authorization chapter of MCP (2025-06-18 to 2026-07-28). */
 export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRoute): Authenticate {
   const challenges = [mcp, sse].map(({ metadataUrl }) => challengeOf(metadataUrl, scopes))
-  return (request) => {
+  return async (request) => {
     const { path, headers } = request
     const { authorization } = headers
     const challenge = challenges[isMcp(path) ? 0 : 1] as string
@@ -68,12 +68,10 @@ export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRou
     if (caller) return caller
     const token = authorization && BEARER.exec(authorization)?.[1]
     if (!token) return refusal(/^bearer(?: |$)/i.test(authorization ?? '') ? MALFORMED : MISSING, challenge)
-    const admit = (verdict: Verdict) =>
-      'status' in verdict
-        ? refusal(verdict, challenge)
-        : (lacking(verdict, scopes, challenge) ?? verdict.identity)
-    const verdict = judge(token)
-    return verdict instanceof Promise ? verdict.then(admit) : admit(verdict)
+    const verdict = await judge(token)
+    return 'status' in verdict
+      ? refusal(verdict, challenge)
+      : (lacking(verdict, scopes, challenge) ?? verdict.identity)
   }
 }
 

@@ -36,7 +36,7 @@ export interface RateLimits {
 export type Excesses = readonly (Excess | undefined)[]
 
 /** Counts the requests of one HTTP context, as `RateLimits.take`. */
-export type Meter = (tools: readonly (string | undefined)[]) => Excesses | Promise<Excesses>
+export type Meter = (tools: readonly (string | undefined)[]) => Promise<Excesses>
 
 /** One count for one key. */
 export interface Take extends Flow {
@@ -190,15 +190,14 @@ export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): 
     }
   return {
     name: 'rate',
-    run(request) {
+    async run(request) {
       const { route, forwarded } = request
       // A forwarded request was counted by the replica that received it.
       if (!route.rate || forwarded) return undefined
       const meter = meterOf(request, route.rate, onRefused)
       request.meter = meter
       if (request.method === 'POST') return undefined
-      const found = meter([undefined])
-      return found instanceof Promise ? found.then(refusalOf) : refusalOf(found)
+      return refusalOf(await meter([undefined]))
     },
   }
 }
@@ -206,13 +205,10 @@ export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): 
 function meterOf(request: StepRequest, rate: RateLimits, onRefused: (refusal: RateRefusal) => void): Meter {
   const { route, address, stay, caller, callerName = caller } = request
   const subject: Subject = { sharer: stay.sharer, address, session: () => request.sessionId() }
-  const told = (excesses: Excesses) => {
+  return async (tools) => {
+    const excesses = await rate.take(subject, tools)
     for (const excess of excesses)
       if (excess) onRefused({ prefix: route.prefix, per: excess.per, caller: callerName, address })
     return excesses
-  }
-  return (tools) => {
-    const found = rate.take(subject, tools)
-    return found instanceof Promise ? found.then(told) : told(found)
   }
 }

@@ -35,7 +35,7 @@ export interface Backend {
     request: Request,
     text: string,
     endpoint: Endpoint,
-  ): StatelessFound | Promise<StatelessFound>
+  ): Promise<StatelessFound>
 }
 
 export type Migrated = BackendSession | Fault | undefined
@@ -110,7 +110,7 @@ export interface StatelessServer {
   /** The supported revisions, listed in the error for unsupported ones. */
   versions(): readonly string[] | Promise<readonly string[]>
   /** Arguments of a tool that clients mirror into `Mcp-Param-*` headers. */
-  paramHeaders(tool: string, call: Call): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
+  paramHeaders(tool: string, call: Call): Promise<readonly ParamHeader[]>
   /** Handles a request and answers through the call; a rejection becomes an internal error. */
   request(call: Call): Promise<unknown> | undefined
 }

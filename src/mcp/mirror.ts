@@ -148,7 +148,7 @@ export interface ParamHeaderTable {
   of(
     tool: string,
     list: (cursor: string | undefined) => Promise<Json | undefined>,
-  ): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
+  ): Promise<readonly ParamHeader[]>
 }
 
 /** Maximum number of tools remembered for one server. */
@@ -198,11 +198,12 @@ export function createParamHeaders(): ParamHeaderTable {
       known.clear()
       complete = undefined
     },
-    of(tool, list) {
+    async of(tool, list) {
       const found = known.get(tool)
       if (found) return found
       complete ??= fetchAll(list)
-      return complete.then(() => known.get(tool) ?? [])
+      await complete
+      return known.get(tool) ?? []
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
-import { PIECE, pause } from '../text/index.ts'
+import { pauseFor } from '../text/index.ts'
 import { isIndirect, unwrapped } from './discover.ts'
 import { type Body, type RequestContext, rpcError, tooMuch } from './http.ts'
 import { exactly } from './permit.ts'
@@ -44,17 +44,15 @@ export async function receive(
 ): Promise<Received> {
   const { meter } = context
   const unread = context.isLine ? undefined : refusedType(context)
-  const found = unread ? { refused: unread } : readMessages(context, await context.body())
-  const given = found instanceof Promise ? await found : found
+  const given = unread ? { refused: unread } : await readMessages(context, await context.body())
   const isLooked = 'messages' in given && given.messages.some(isIndirect) && searches()
   const read = isLooked ? { ...given, messages: given.messages.map(unwrapped) } : given
   if ('messages' in read) context.unserved?.read(read.messages)
-  const counted = meter ? metered(context, read, meter, onStream) : read
-  const received = counted instanceof Promise ? await counted : counted
+  const received = meter ? await metered(context, read, meter, onStream) : read
   return 'refused' in received ? received : begin(context, received)
 }
 
-function readMessages(context: RequestContext, body: Body): Received | Promise<Received> {
+async function readMessages(context: RequestContext, body: Body): Promise<Received> {
   const refuse = (status: number, code: number, message: string) => ({
     refused: rpcError(context, status, { code, message }),
   })
@@ -78,9 +76,8 @@ function readMessages(context: RequestContext, body: Body): Received | Promise<R
   }
   if (keys.fault !== undefined) return refuse(400, INVALID_REQUEST, `The message is refused: ${keys.fault}`)
   const { text } = body
-  const messagesOf = () => messagesIn(value, text, refuse)
-  // Yields to the event loop between the long steps.
-  return text.length > PIECE ? pause().then(messagesOf) : messagesOf()
+  await pauseFor(text)
+  return messagesIn(value, text, refuse)
 }
 
 type Refuse = (status: number, code: number, message: string) => Received

@@ -12,17 +12,15 @@ type Read = { messages: Message[]; batch: boolean; text: string } | { refused: H
  * Counts the requests of a body, or 1 for a body without requests. A single request beyond a rate is refused with
  * status 429; in batches, and for clients that read answers on a stream, with an error in its place.
  */
-export function metered(
+export async function metered(
   context: RequestContext,
   read: Read,
   meter: Meter,
   onStream: boolean,
-): Read | Promise<Read> {
+): Promise<Read> {
   const requests = 'refused' in read ? [] : read.messages.filter((message) => message.kind === 'request')
-  const judged = (excesses: Excesses) =>
-    excesses.some(Boolean) ? beyondRate(context, read, requests, excesses, onStream) : read
-  const found = meter(requests.length ? requests.map(toolOf) : [undefined])
-  return found instanceof Promise ? found.then(judged) : judged(found)
+  const excesses = await meter(requests.length ? requests.map(toolOf) : [undefined])
+  return excesses.some(Boolean) ? beyondRate(context, read, requests, excesses, onStream) : read
 }
 
 /** @param excesses for each request, or one for a body without requests */

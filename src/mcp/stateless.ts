@@ -1,7 +1,7 @@
 import { HttpResponse } from '../access/http-response.ts'
 import { isObject } from '../json/index.ts'
 import { mayNeedApproval } from './approval.ts'
-import type { Endpoint, ParamHeader, StatelessServer } from './backend.ts'
+import type { Endpoint, StatelessServer } from './backend.ts'
 import { Call, type CallEnd } from './call.ts'
 import { discover, isDiscovered, listingOf } from './discover.ts'
 import { dispatch, failing } from './dispatch.ts'
@@ -72,8 +72,7 @@ export async function answerStateless<Answer>(
     context.results.answers(new StatelessCall(context, request, text, endpoint, reply, generation))
     return await reply.response
   }
-  const found = endpoint.backend.stateless(context, request, text, endpoint)
-  const server = found instanceof Promise ? await found : found
+  const server = await endpoint.backend.stateless(context, request, text, endpoint)
   if (server instanceof Fault) return faultResponse(context, server, id)
   if (server instanceof HttpResponse) return server
   const refused = checkStateless(context, request)
@@ -93,37 +92,31 @@ export async function answerStateless<Answer>(
       isForBackend ? judgeStateless(call, server, endpoint, answer) : undefined
     discover(call, listing, statelessSource(call, endpoint)).then(judge).catch(failing(call))
   } else {
-    const judged = judgeStateless(call, server, endpoint, answer)
-    if (judged) await judged
+    await judgeStateless(call, server, endpoint, answer)
   }
   return await reply.response
 }
 
 /** Passes a call to the server, unless rules, headers or a person forbid it. */
-function judgeStateless(
+async function judgeStateless(
   call: StatelessCall,
   server: StatelessServer,
   endpoint: Endpoint,
   answer: Resumed['answer'],
-): Promise<void> | undefined {
-  if (refuses(call)) return undefined
+): Promise<void> {
+  if (refuses(call)) return
   const { context, request } = call
   const { method, params, via } = request
-  const dispatchWith = (declared: readonly ParamHeader[]) => {
-    const fault = checkParamHeaders(context.headers, declared, params.arguments)
-    if (fault !== undefined) call.error(mismatch(fault))
-    else if (!mayNeedApproval(call)) dispatch(call, server)
-    else
-      isStatelessApproved(call, endpoint, answer)
-        .then((may) => may && dispatch(call, server))
-        .catch(failing(call))
-  }
   // `call_tool` itself has no header parameters.
   const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
-  const declared = isDirect && !context.isLine ? server.paramHeaders(params.name as string, call) : []
-  if (declared instanceof Promise) return declared.then(dispatchWith)
-  dispatchWith(declared)
-  return undefined
+  const declared = isDirect && !context.isLine ? await server.paramHeaders(params.name as string, call) : []
+  const fault = checkParamHeaders(context.headers, declared, params.arguments)
+  if (fault !== undefined) call.error(mismatch(fault))
+  else if (!mayNeedApproval(call)) dispatch(call, server)
+  else
+    isStatelessApproved(call, endpoint, answer)
+      .then((may) => may && dispatch(call, server))
+      .catch(failing(call))
 }
 
 /** A stateless request. An HTTP client cancels it by disconnecting (2026-07-28, Cancellation). */

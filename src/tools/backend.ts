@@ -229,7 +229,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   migrate(): Migrated {
     return this
   }
-  stateless(): this {
+  async stateless(): Promise<this> {
     return this
   }
   ticket(): { kind: 'session' } {
@@ -245,7 +245,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return REVISIONS
   }
 
-  paramHeaders(tool: string): readonly ParamHeader[] {
+  async paramHeaders(tool: string): Promise<readonly ParamHeader[]> {
     return this.service.paramHeaders(tool)
   }
 

@@ -325,8 +325,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       )
     }
     const { upstream } = only
-    const asked = only.protocol(first, given.params)
-    const protocol = asked instanceof Promise ? await asked : asked
+    const protocol = await only.protocol(first, given.params)
     if (protocol instanceof Fault) return protocol
     const place = placeOf([sharingOf(only, protocol)], first.key, context, endpoint)
     const elsewhere = place && this.inPlace(context, given, text, place)
@@ -580,8 +579,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const all = this.members.map(async ({ member }, i) => {
       const own = resolved[i] as Resolved
       if (own.refusal) return 'none'
-      const asked = member.protocol(own, params)
-      const protocol = asked instanceof Promise ? await member.answerTimeout.limit(asked) : asked
+      const protocol = await member.answerTimeout.limit(member.protocol(own, params))
       return typeof protocol === 'string' ? sharingOf(member, protocol) : 'none'
     })
     return Promise.all(all)

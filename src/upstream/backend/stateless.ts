@@ -27,7 +27,7 @@ export interface Stateless {
   /** The revisions that clients may use. */
   versions(resolved: Resolved): Promise<string[]>
   /** The arguments of a tool that clients mirror into headers. */
-  paramHeaders(tool: string, call: StatelessCall): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
+  paramHeaders(tool: string, call: StatelessCall): Promise<readonly ParamHeader[]>
   /** Ends a call that waits for input that will not come; absent: calls never wait. */
   abandon?(requestState: string): void
 }
@@ -74,7 +74,7 @@ export class StatelessRequest implements StatelessServer {
     return this.server.versions(this.resolved)
   }
 
-  paramHeaders(tool: string, call: Call): readonly ParamHeader[] | Promise<readonly ParamHeader[]> {
+  async paramHeaders(tool: string, call: Call): Promise<readonly ParamHeader[]> {
     const own = this.filter ? this.filter.ownName(tool) : tool
     return own === undefined ? [] : this.server.paramHeaders(own, this.callOf(call, this.given))
   }

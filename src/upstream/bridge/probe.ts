@@ -34,10 +34,9 @@ export class Probe {
   ) {}
 
   /**
-   * Synchronous if known.
    * @param params of the request for which a session may be opened; absent: a handshake was already tried
    */
-  of(resolved: Resolved, params?: JsonObject): Protocol | Promise<Protocol | Fault> {
+  async of(resolved: Resolved, params?: JsonObject): Promise<Protocol | Fault> {
     const { type } = this.upstream.definition.server
     if (type === 'sse') return 'session'
     const key = type === 'stdio' ? '' : `${resolved.origin}${resolved.path}`

@@ -156,12 +156,13 @@ export class UpstreamServer {
   }
 
   /**
-   * The server's protocol, synchronous if known. Waits for a running start at load, and fails with it.
+   * The server's protocol, learned once. Waits for a running start at load, and fails with it.
    * @param params of the request for which a session may be opened
    */
-  protocol(resolved: Resolved, params: JsonObject): Protocol | Promise<Protocol | Fault> {
-    if (this.#starting) return this.#starting.then((fault) => fault ?? this.probe.of(resolved, params))
-    const protocol = this.probe.of(resolved, params)
+  async protocol(resolved: Resolved, params: JsonObject): Promise<Protocol | Fault> {
+    const fault = await this.#starting
+    if (fault) return fault
+    const protocol = await this.probe.of(resolved, params)
     if (typeof protocol === 'string') this.#failed = undefined
     return protocol
   }
