@@ -1,13 +1,13 @@
 import type { ServerLimits } from '../config/model.ts'
 
-/** One of several workers that have limits together. */
+/** The place of a worker among those that share the limits. */
 export interface Share {
   /** From 1 on. */
   worker: number
   workers: number
 }
 
-/** What each worker counts by itself. */
+/** Limits that each worker counts by itself. */
 const DIVIDED = [
   'maxSessions',
   'maxSessionsPerPrefix',

@@ -5,13 +5,13 @@ import { type Cluster, type ClusterSettings, createCluster, type Reach, workerAd
 import { createTickets } from './tickets.ts'
 
 export interface WorkerClusterOptions {
-  /** Where the other workers reach this one. */
+  /** The address of this worker for the others. */
   origin: string
-  /** By which the workers know each other. */
+  /** Signs the requests between workers. */
   secret: string
   /** Names the run of the gateway. */
   run: string
-  /** What ids of sessions are sealed with. */
+  /** Seal the ids of sessions. */
   sealSecrets: readonly string[]
   /** Absent: the gateway has no replicas on other machines. */
   cluster: ClusterSettings | undefined
@@ -22,7 +22,7 @@ export interface WorkerClusterOptions {
   onMet(address: string): Promise<void>
 }
 
-/** Where a worker is reached by the others. */
+/** The address of a worker for the others. */
 export interface WorkerPlace {
   /** From 1 on; one that takes the place of another has its number. */
   worker: number

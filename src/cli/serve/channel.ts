@@ -18,7 +18,7 @@ export interface Served {
   sources: ReadonlyMap<string, Source>
 }
 
-/** What a reload changes of them. */
+/** The changes of a reload. */
 export interface Change {
   generation: number
   /** Absent: it is the same. */
@@ -27,22 +27,22 @@ export interface Change {
   removed: readonly string[]
 }
 
-/** What a worker begins with. */
+/** The values that a worker needs to begin. */
 export interface Beginning {
   /** From 1 on. */
   worker: number
   settings: Settings
   version: string
-  /** What handles of clients are sealed with. */
+  /** Seal the handles that clients get. */
   sealSecrets: readonly string[]
-  /** By which workers know each other. */
+  /** Signs the requests between workers. */
   secret: string
   /** Names the run of the gateway. */
   run: string
   served: Served
 }
 
-/** What a worker answers its parent. */
+/** Questions of the parent to a worker. */
 export interface WorkerHandlers {
   [name: string]: (value: never, handle?: SendHandle) => unknown
   /** @returns where the other workers reach it */
@@ -71,10 +71,10 @@ export interface WorkerHandlers {
   end(nothing: undefined): Promise<Counted>
 }
 
-/** What the parent answers a worker. */
+/** Questions of a worker to the parent. */
 export interface ParentHandlers {
   [name: string]: (value: never) => unknown
-  /** It can be asked. */
+  /** The worker listens to the channel. */
   hello(nothing: undefined): void
   page(request: PageRequest): Promise<Page>
   /** The worker has a connection, and has read nothing of it yet. */

@@ -6,13 +6,13 @@ import type { Change, Served } from './channel.ts'
 
 /** The configurations that the parent has a worker serve. */
 export class ServedSources {
-  /** What was read of them, with this environment. */
+  /** The last reading, and its environment. */
   private read: ReadonlyMap<string, ReadConfiguration> = new Map()
   private readEnv: Env | undefined
 
   constructor(public served: Served) {}
 
-  /** What has not changed is the same object again. */
+  /** Reads only what has changed; the rest are the same objects. */
   readonly source: ConfigurationSource = async (env, rules) => {
     const { sources, generation } = this.served
     const before = env === this.readEnv ? this.read : new Map<string, ReadConfiguration>()

@@ -51,7 +51,7 @@ async function work(): Promise<number> {
   const handlers: Pick<WorkerHandlers, 'begin' | 'beat' | 'drain'> = {
     async begin(beginning) {
       running = await begin(channel, beginning)
-      // What the parent asks from now on is for the gateway.
+      // From now on, the gateway answers the parent.
       Object.assign(handlers, running.handlers)
       return running.origin
     },
@@ -152,7 +152,7 @@ function gatewayHandlers(
       const before = sources.served
       sources.change(change)
       try {
-        // What other configurations depend on beside their texts may have changed, too: that is for a reload of theirs.
+        // Other configurations stay, even if files that they name have changed: the parent has not read them again.
         const made = await gateway.prepare(new Set([...change.changed.keys(), ...change.removed]))
         made.commit()
         announce = made.follow
@@ -183,7 +183,7 @@ function settingsOf(all: Settings): Settings {
   }
 }
 
-/** What a worker has together with the others. */
+/** State that a worker shares with the others. */
 function sharedParts(
   channel: Channel<ParentHandlers>,
   { worker, settings, sealSecrets, secret, run }: Beginning,
@@ -239,7 +239,7 @@ function taker(
   }
   return ({ id, surplus: isSurplus }, handle) => {
     const socket = handle as Socket | undefined
-    // It ended on the way, or there was no file for it.
+    // The connection ended on the way, or this process has no file descriptor left.
     if (!socket) return end(id)
     // Before it is read: the parent gives what was not taken to another worker.
     channel.note('taken', id)

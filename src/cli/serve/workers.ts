@@ -39,10 +39,12 @@ import { WORKER_COMMAND } from './worker.ts'
 /** Milliseconds until a worker that has ended is replaced for the first time, and at most. */
 const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 10_000
-/** Milliseconds of service after which the pauses begin anew. */
+/** Milliseconds of service after which the pauses are short again. */
 const STEADY = 30_000
 /** Starts that may fail one after another while no worker serves. */
 const MAX_FAILED = 5
+/** Workers that may end while they try a change before the others: the change may be the cause. */
+const MAX_TRIES = 2
 /** Milliseconds that a worker has to start, or to reload. */
 const PATIENCE = 120_000
 /** Milliseconds between two questions whether a worker is well, and how many of these may pass without its answer. */
@@ -62,7 +64,7 @@ export interface PoolOptions {
   stream: DestinationStream
 }
 
-/** What listens for clients. */
+/** A listener for clients. */
 export interface Listening {
   address: AddressInfo
   port: number
@@ -81,7 +83,7 @@ export function workerCount({ workers }: Pick<Settings, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : Number(workers)
 }
 
-/** What workers serve, and the environment that it was read with. */
+/** The table that workers serve, and the environment that it was read with. */
 interface InService {
   table: Table
   env: Env
@@ -95,11 +97,11 @@ interface Member {
   readonly child: ChildProcess
   readonly channel: Channel<WorkerHandlers>
   readonly origin: string
-  /** Whether it takes connections. */
+  /** Whether the worker takes connections. */
   serves: boolean
-  /** What ends each of its connections here, by number. */
+  /** The connections of the worker by number, each with a function that ends it here. */
   readonly connections: Map<number, () => void>
-  /** Those that it has not taken yet: they go to another worker if it ends. */
+  /** Connections that the worker has not taken yet: they go to another one if it ends. */
   readonly given: Map<number, { socket: Socket; again(): void }>
   /** In milliseconds. */
   readonly since: number
@@ -118,7 +120,7 @@ export class Pool implements Workers {
   private readonly children = new Set<ChildProcess>()
   private readonly begins: Omit<Beginning, 'worker' | 'served'>
   private served: InService = { table: EMPTY_TABLE, env: {} }
-  /** What workers have counted that have ended. */
+  /** The counts of workers that have ended. */
   private ended: Counted | undefined
   private readonly timers = new Set<NodeJS.Timeout>()
   private beat: NodeJS.Timeout | undefined
@@ -239,7 +241,7 @@ export class Pool implements Workers {
   }
 
   counted = async (): Promise<readonly Counted[]> => {
-    // A worker that ends meanwhile is among those that are asked.
+    // A worker that ends while it is asked is in `all`, and must not be counted twice.
     const { ended } = this
     const all = this.serving().map(async (one) => {
       one.counted = await late(ANSWER, one.channel.ask('counted', undefined)).catch(() => one.counted)
@@ -297,10 +299,14 @@ export class Pool implements Workers {
     for (const { channel } of this.members) channel.note(name, value)
   }
 
-  /** @param left the workers to try, which are taken out of it @throws TableRefused when one cannot, or each of them ends */
+  /**
+   * @param left the workers, from which those that try are removed
+   * @throws TableRefused when a worker cannot serve the change, or too many end while they try
+   */
   private async reloadOne(left: Member[], change: Change): Promise<Refused | undefined> {
     let fault: TableRefused | undefined
-    for (let one = left.shift(); one; one = left.shift()) {
+    for (const one of left.slice(0, MAX_TRIES)) {
+      left.shift()
       try {
         return await this.reload(one, change)
       } catch (error) {
@@ -333,7 +339,7 @@ export class Pool implements Workers {
       detached: true,
     })
     this.children.add(child)
-    // Where files are short, Node makes no pipe.
+    // Node makes no pipe if the process has no file descriptor left.
     if (child.stderr) createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', this.onLine)
     return new Promise((resolve, reject) => {
       let member: Member | undefined
@@ -402,7 +408,7 @@ export class Pool implements Workers {
     this.members.add(member)
     for (const address of this.ownAddresses) channel.note('ownAddress', address)
     for (const address of this.met) channel.note('met', address)
-    // It opens no session before all others know where it is.
+    // The others must know its address before it opens a session.
     const all = [...this.members]
     await Promise.allSettled(all.map((one) => late(ANSWER, one.channel.ask('peers', placesOf(all)))))
     for (let known = before; known !== this.served; ) {
