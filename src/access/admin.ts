@@ -5,7 +5,7 @@ import { hostName } from './host.ts'
 import { isSignOfProxy } from './proxy-signs.ts'
 
 /** An authorized administrator; `tenant` undefined: may see everything. */
-export interface Overseer {
+export interface AdminPrincipal {
   tenant: string | undefined
 }
 
@@ -29,13 +29,13 @@ export interface Asker {
 export function createAdminAccess(
   admin: { token?: string } | undefined,
   tenants: readonly TenantSettings[] = [],
-): (asker: Asker) => Overseer | undefined {
+): (asker: Asker) => AdminPrincipal | undefined {
   const entries = tenants.flatMap(({ name, tokens }) =>
     tokens.map(({ token, expires }) => ({ token, ...(expires !== undefined && { expires }), tenant: name })),
   )
   const token = admin?.token
   // The first of equal tokens counts.
-  const table = bearerTable<KnownToken & Overseer>([
+  const table = bearerTable<KnownToken & AdminPrincipal>([
     ...(token === undefined ? [] : [{ token, tenant: undefined }]),
     ...entries,
   ])

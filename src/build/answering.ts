@@ -158,25 +158,25 @@ function answeringProxy(
         tenant,
         together,
         judged,
-      }) ?? NOBODY,
+      }) ?? CHECK_ONLY_PROXY,
   }
   const lists = { tools: '[]', prompts: '[]' }
   return { backend: served.proxy, proxy: served, tools: [], lists, ...bounds }
 }
 
-function nobody(): never {
-  throw new Error('these configurations are only looked at')
+function unreachable(): never {
+  throw new Error('these configurations are only checked')
 }
 
-/** Stands where nothing is served: loading what proxies takes longer than checking most configurations. */
-const NOBODY: McpProxy = {
-  open: nobody,
-  resume: nobody,
-  migrate: nobody,
-  stateless: nobody,
-  status: nobody,
-  serve: nobody,
-  breakers: nobody,
+/** Used while checking only: loading the proxy code takes longer than most checks. */
+const CHECK_ONLY_PROXY: McpProxy = {
+  open: unreachable,
+  resume: unreachable,
+  migrate: unreachable,
+  stateless: unreachable,
+  status: unreachable,
+  serve: unreachable,
+  breakers: unreachable,
   start: async () => {},
   retire: async () => {},
   close: async () => {},

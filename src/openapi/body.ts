@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { literal } from '../template/index.ts'
 import { isBytesType } from '../tools/answer.ts'
 import { TEXT_OR_FILE } from '../tools/schema.ts'
-import { isMap, mapOf, reasonOf, textOf, Unfit } from './open-document.ts'
+import { isMap, mapOf, reasonOf, textOf, Unsupported } from './open-document.ts'
 import type { Body, Operation } from './operations.ts'
 import { pairsText } from './pairs.ts'
 import { flatten, toSchema } from './schema.ts'
@@ -23,17 +23,17 @@ import { addPart, type Draft, type DraftArg, leaveOutMember, type Pair } from '.
 import { isArgumentName, LENGTHS, plainText } from './tool-names.ts'
 
 /** The body is essential, so the operation cannot be imported without it. */
-class Unwritable extends Unfit {}
+class Unwritable extends Unsupported {}
 
 const BRINGING = new Set(['POST', 'PUT', 'PATCH'])
 const WITHOUT_BODY = new Set(['GET', 'HEAD'])
 
-/** Adds an operation's body; one that cannot be sent makes the operation unsupported, unless optional. @throws Unfit */
+/** Adds an operation's body; one that cannot be sent makes the operation unsupported, unless optional. @throws Unsupported */
 export function addBody(draft: Draft, { body, method }: Operation): void {
   if (!body) return
   try {
     if (isEmpty(draft, body)) return
-    if (WITHOUT_BODY.has(method)) throw new Unfit(`the gateway sends no body with ${method}`)
+    if (WITHOUT_BODY.has(method)) throw new Unsupported(`the gateway sends no body with ${method}`)
     add(draft, body, method)
   } catch (error) {
     const reason = reasonOf(error)
@@ -81,7 +81,7 @@ function add(draft: Draft, body: Body, method: string): void {
   )
   if (!best) {
     const types = body.content.map(([type]) => type.split(';')[0]).slice(0, 3)
-    throw new (BRINGING.has(method) ? Unwritable : Unfit)(`its body is ${types.join(' or ')}`)
+    throw new (BRINGING.has(method) ? Unwritable : Unsupported)(`its body is ${types.join(' or ')}`)
   }
   const { form, type } = best
   // An optional body must not make its fields required.
@@ -158,7 +158,7 @@ function whenGiven(arg: DraftArg, text: string): string {
 
 function addText(draft: Draft, schema: JsonObject, { required, description }: Body): void {
   if (schema.type !== undefined && schema.type !== 'string')
-    throw new Unfit('its text body has an unknown format')
+    throw new Unsupported('its text body has an unknown format')
   // Without a type, it may have values and alternatives other than texts.
   const { enum: values, anyOf, ...rest } = schema
   const known = schema.type === undefined ? rest : schema
@@ -195,7 +195,7 @@ function addBytes(draft: Draft, type: string, { required, description }: Body): 
   }
   const arg = draft.add('body', 'request', { position: 'body', required, schema })
   if (!arg) return
-  if (arg.fixed) throw new Unfit('a body of bytes cannot have a fixed value')
+  if (arg.fixed) throw new Unsupported('a body of bytes cannot have a fixed value')
   draft.headers.set('Content-Type', literal(kind.includes('*') ? 'application/octet-stream' : kind))
 }
 
@@ -208,7 +208,7 @@ function exampleOf(
   return given?.replace(/\s+/g, ' ').trim() || undefined
 }
 
-/** The fields of a form, as one schema. @throws Unfit if there are none */
+/** The fields of a form, as one schema. @throws Unsupported if there are none */
 function fieldsOf(
   draft: Draft,
   media: JsonObject,
@@ -217,14 +217,14 @@ function fieldsOf(
   const fields = Object.entries(mapOf(schema.properties)).filter((entry): entry is [string, JsonObject] =>
     isMap(entry[1]),
   )
-  if (fields.length === 0) throw new Unfit('its body is a form without named fields')
+  if (fields.length === 0) throw new Unsupported('its body is a form without named fields')
   return { fields, required: new Set(Array.isArray(schema.required) ? schema.required : []) }
 }
 
 /**
  * Adds the fields of an `application/x-www-form-urlencoded` body.
  * @param optional whether no field is required
- * @throws Unfit
+ * @throws Unsupported
  */
 function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
   const { fields, required } = fieldsOf(draft, media)
@@ -234,7 +234,8 @@ function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
   for (const [name, schema] of fields) {
     const needed = required.has(name)
     addPart(draft, `the field ${name}`, needed, () => {
-      if (/[\p{Cc}\p{Cs}]/u.test(name)) throw new Unfit('its name contains characters that cannot be sent')
+      if (/[\p{Cc}\p{Cs}]/u.test(name))
+        throw new Unsupported('its name contains characters that cannot be sent')
       const style = styleOf(mapOf(encodings[name]))
       const what = fieldOf(schema, style)
       const place = { position: 'body', required: needed && !optional, schema: what.schema } as const
@@ -245,7 +246,7 @@ function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
       pairs.push({ arg, name, what, style })
     })
   }
-  if (!isSendable) throw new Unfit('no field of its body can be written as a form')
+  if (!isSendable) throw new Unsupported('no field of its body can be written as a form')
   draft.headers.set('Content-Type', 'application/x-www-form-urlencoded')
   if (!pairs.every(isDirect)) draft.requestBody = pairsText(pairs, '', 'form')
 }
@@ -267,7 +268,7 @@ function styleOf(encoding: JsonObject): Style {
   return { style, explode: typeof encoding.explode === 'boolean' ? encoding.explode : style === 'form' }
 }
 
-/** Adds the fields of a body of the type `multipart/form-data`. @throws Unfit */
+/** Adds the fields of a body of the type `multipart/form-data`. @throws Unsupported */
 function addMultipart(draft: Draft, media: JsonObject): void {
   const { fields, required } = fieldsOf(draft, media)
   const files = fileFields(media.schema, draft)
@@ -275,7 +276,7 @@ function addMultipart(draft: Draft, media: JsonObject): void {
   let isSendable = false
   for (const [name, schema] of fields)
     addPart(draft, `the field ${name}`, required.has(name), () => {
-      if (!isArgumentName(name)) throw new Unfit('its name cannot be used for an argument')
+      if (!isArgumentName(name)) throw new Unsupported('its name cannot be used for an argument')
       const file = files.get(name)
       checkType(schema, textOf(mapOf(encodings[name]).contentType), file !== undefined)
       const own = file ? asFile(schema, file) : joined(schema, mapOf(encodings[name]))
@@ -289,9 +290,9 @@ function addMultipart(draft: Draft, media: JsonObject): void {
       if (!arg?.fixed) return
       // Its value is unused.
       for (const key of draft.config.keys()) if (!known.has(key)) draft.config.delete(key)
-      throw new Unfit('a part of a multipart body cannot have a fixed value')
+      throw new Unsupported('a part of a multipart body cannot have a fixed value')
     })
-  if (!isSendable) throw new Unfit('no field of its body can be written as a form')
+  if (!isSendable) throw new Unsupported('no field of its body can be written as a form')
 }
 
 /** Parts are texts, JSON or files; the gateway supports no other types. */
@@ -299,7 +300,7 @@ function checkType({ type }: JsonObject, contentType: string | undefined, file: 
   if (contentType === undefined || file) return
   const wanted = contentType.split(/[;,]/)[0]!.trim().toLowerCase()
   if (type === 'object' ? !/\bjson$|\*/.test(wanted) : !/^text\/plain$|\*/.test(wanted))
-    throw new Unfit(`the gateway cannot write a part of type ${wanted}`)
+    throw new Unsupported(`the gateway cannot write a part of type ${wanted}`)
 }
 
 const SEPARATORS: Record<string, string> = {

@@ -35,7 +35,7 @@ export interface Decisions {
 }
 
 /** A decision that an operation cannot follow. */
-export class Misuse extends Error {}
+export class UsageError extends Error {}
 
 /** Context of deciding about an operation's parts. */
 export interface Fixing {
@@ -60,7 +60,7 @@ export interface Fixing {
 /**
  * The decision about a part: `ask` the model, `omit` it, or send a value of `.Config`.
  * @param config receives such a value
- * @throws Misuse
+ * @throws UsageError
  */
 export function decide(part: Part, fixing: Fixing, config: Map<string, string>): 'ask' | 'omit' | Fixed {
   const { bind, drop } = fixing.decisions
@@ -72,7 +72,7 @@ export function decide(part: Part, fixing: Fixing, config: Map<string, string>):
   if (dropped !== undefined) {
     if (!required) return 'omit'
     const cure = `give it a value with --bind ${dropped}=value`
-    throw new Misuse(`--drop ${dropped}: ${fixing.shown} requires it; ${cure}`)
+    throw new UsageError(`--drop ${dropped}: ${fixing.shown} requires it; ${cure}`)
   }
   const bound = names.find((one) => Object.hasOwn(bind, one))
   if (bound !== undefined) return boundTo(bound, part, fixing, config)
@@ -82,19 +82,19 @@ export function decide(part: Part, fixing: Fixing, config: Map<string, string>):
   return isCredential(part, fixing) ? fromEnvironment(part, fixing, config) : 'ask'
 }
 
-/** @throws Misuse for a name that no operation has */
+/** @throws UsageError for a name that no operation has */
 export function checkNames({ bind, drop }: Decisions, known: ReadonlySet<string>): void {
   const given = [...Object.keys(bind).map((name) => ['bind', name]), ...drop.map((name) => ['drop', name])]
   for (const [option, name = ''] of given)
     if (!known.has(name)) {
       const near = proposal(name, [...known])
-      throw new Misuse(
+      throw new UsageError(
         `--${option} ${name}: no operation has an argument of this name${near === '' ? '' : `. ${near}`}`,
       )
     }
 }
 
-/** @throws Misuse for a value of the wrong type */
+/** @throws UsageError for a value of the wrong type */
 function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, string>): Fixed {
   const text = fixing.decisions.bind[bound]!
   const types = typesIn(part.schema)
@@ -104,7 +104,7 @@ function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, 
   let json = takesText || isTemplate ? undefined : jsonOf(text)
   if (isList && !isTemplate && !Array.isArray(json)) json = [json === undefined ? text : json]
   if (!takesText && !isTemplate && (json === undefined || ![...types].some((type) => fits(json!, type))))
-    throw new Misuse(
+    throw new UsageError(
       `--bind ${bound}: ${fixing.shown} takes ${[...types].join(' or ')} there, not ${JSON.stringify(text)}`,
     )
   const used = new Set(Object.keys(fixing.schemes).map((scheme) => sourceOf(scheme, fixing.name).key))

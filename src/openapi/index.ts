@@ -119,7 +119,7 @@ const LIST_SIZE = 38_000
 /**
  * Creates configurations from an OpenAPI 3.0 or 3.1 or Swagger 2.0 document, without fetching anything. Unsupported
  * operations are skipped with a reason. Never throws because of a document's content.
- * @throws Misuse for `bind` or `drop` that no operation can follow
+ * @throws UsageError for `bind` or `drop` that no operation can follow
  */
 export function importOpenApi(source: Source, options: ImportOptions = {}): ImportResult {
   const read = readDocument(source)

@@ -31,11 +31,11 @@ export function textOf(value: unknown): string | undefined {
 export class TooLarge extends Error {}
 
 /** Why part of a document is unusable; internal to this room. */
-export class Unfit extends Error {}
+export class Unsupported extends Error {}
 
 /** The reason for an unusable part. @throws other errors */
 export function reasonOf(error: unknown): string {
-  if (error instanceof Unfit) return error.message
+  if (error instanceof Unsupported) return error.message
   throw error
 }
 
@@ -152,9 +152,9 @@ function lowerFirst(text: string): string {
 const MAX_HOPS = 20
 
 export interface Refs {
-  /** Follows `$ref`. @throws Unfit if the target is missing */
+  /** Follows `$ref`. @throws Unsupported if the target is missing */
   follow(value: Json | undefined): JsonObject
-  /** The target of one `$ref`. @throws Unfit */
+  /** The target of one `$ref`. @throws Unsupported */
   target(ref: string): Json
 }
 
@@ -172,7 +172,7 @@ export function refsOf(document: JsonObject, others?: Others): Refs {
     follow(value) {
       let at = value
       for (let hops = 0; isMap(at) && typeof at.$ref === 'string'; hops++) {
-        if (hops === MAX_HOPS) throw new Unfit('a reference refers to itself')
+        if (hops === MAX_HOPS) throw new Unsupported('a reference refers to itself')
         at = target(at.$ref)
       }
       return isMap(at) ? at : {}
@@ -182,15 +182,16 @@ export function refsOf(document: JsonObject, others?: Others): Refs {
 
 function lookUpOther(ref: string, others: Others | undefined): Json {
   if (!others)
-    throw new Unfit(
+    throw new Unsupported(
       'it refers to another file: import the description by its path or URL, or bundle it into one file',
     )
-  if (!URL.canParse(ref, others.base)) throw new Unfit(`the reference ${shorten(ref, 80)} has no target`)
+  if (!URL.canParse(ref, others.base))
+    throw new Unsupported(`the reference ${shorten(ref, 80)} has no target`)
   const url = new URL(ref, others.base)
   const pointer = url.hash
   url.hash = ''
   const other = others.files.get(url.href) ?? { fault: 'it was not read' }
-  if ('fault' in other) throw new Unfit(`it refers to ${shorten(ref, 80)}: ${other.fault}`)
+  if ('fault' in other) throw new Unsupported(`it refers to ${shorten(ref, 80)}: ${other.fault}`)
   return pointer === '' || pointer === '#' ? other.value : lookUp(other.value, pointer, ref)
 }
 
@@ -201,7 +202,7 @@ function lookUp(document: Json, pointer: string, ref: string): Json {
     path.map((segment) => decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~')),
   )
   if (found === undefined || found === document)
-    throw new Unfit(`the reference ${shorten(ref, 80)} has no target`)
+    throw new Unsupported(`the reference ${shorten(ref, 80)} has no target`)
   return found
 }
 

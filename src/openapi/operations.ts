@@ -20,7 +20,7 @@ export interface Operation {
   security: Json | undefined
   /** The innermost servers given. */
   servers: Json | undefined
-  /** The content of each success (2xx), empty if none; resolved on demand. @throws Unfit */
+  /** The content of each success (2xx), empty if none; resolved on demand. @throws Unsupported */
   results: () => Content[]
 }
 
@@ -113,7 +113,7 @@ function readOperation(
   }
 }
 
-/** The success responses. @throws Unfit */
+/** The success responses. @throws Unsupported */
 function successes({ responses }: JsonObject, refs: Refs): JsonObject[] {
   const all = Object.entries(mapOf(responses))
   return all.filter(([status]) => /^2(?:\d\d|XX)$/i.test(status)).map(([, one]) => refs.follow(one))

@@ -1,7 +1,7 @@
 import { type JsonObject, stringify } from '../json/index.ts'
 import { hasSlash } from '../template/index.ts'
 import type { Place } from './fixed.ts'
-import { mapOf, textOf, Unfit } from './open-document.ts'
+import { mapOf, textOf, Unsupported } from './open-document.ts'
 import { toSchema, withExample } from './schema.ts'
 import {
   conditionText,
@@ -22,7 +22,7 @@ const NEUTRAL = /[\p{Cc}\p{Cs}]/u
 
 /**
  * Adds an operation's parameters. An unsupported one is omitted, or makes the operation unsupported if required.
- * @throws Unfit
+ * @throws Unsupported
  */
 export function addParameters(draft: Draft, parameters: readonly JsonObject[]): void {
   const place = (one: JsonObject) => ORDER.indexOf(String(one.in))
@@ -30,7 +30,7 @@ export function addParameters(draft: Draft, parameters: readonly JsonObject[]): 
     const name = String(parameter.name)
     const needed = parameter.required === true || parameter.in === 'path'
     addPart(draft, `the ${String(parameter.in)} parameter ${name}`, needed, () => {
-      if (NEUTRAL.test(name)) throw new Unfit('its name contains characters that cannot be sent')
+      if (NEUTRAL.test(name)) throw new Unsupported('its name contains characters that cannot be sent')
       addParameter(draft, parameter, name, needed)
     })
   }
@@ -40,7 +40,7 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
   const style = styleOf(parameter)
   const read = (either = false) => {
     const what = writable(toSchema(schemaOf(parameter), draft.schemas), style, either)
-    if (what.kind === 'deep' && parameter.in !== 'query') throw new Unfit(UNDEFINED)
+    if (what.kind === 'deep' && parameter.in !== 'query') throw new Unsupported(UNDEFINED)
     return what
   }
   const add = (what: Writable, place: Place, position?: DraftArg['position']) => {
@@ -70,13 +70,13 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
       return
     case 'cookie': {
       const what = read()
-      if (what.kind === 'object' || (what.kind === 'array' && style.explode)) throw new Unfit(UNDEFINED)
+      if (what.kind === 'object' || (what.kind === 'array' && style.explode)) throw new Unsupported(UNDEFINED)
       const arg = add(what, 'cookie')
       if (arg) draft.cookies.push({ arg, name, what, style })
       return
     }
     default:
-      throw new Unfit(`a parameter in ${String(parameter.in)} is not supported`)
+      throw new Unsupported(`a parameter in ${String(parameter.in)} is not supported`)
   }
 }
 
@@ -109,7 +109,7 @@ function addHeader(
   draft.headers.set(name, given === undefined ? text : `{{with ${given}}}{{.}}{{end}}`)
 }
 
-/** Whether the header can be an argument. @throws Unfit */
+/** Whether the header can be an argument. @throws Unsupported */
 function isSettable(draft: Draft, name: string): boolean {
   const lower = name.toLowerCase()
   if (IGNORED.has(lower)) return false
@@ -117,8 +117,8 @@ function isSettable(draft: Draft, name: string): boolean {
     draft.leaveOut(`the header ${name}`, 'the gateway sets it')
     return false
   }
-  if (!isHeaderName(name)) throw new Unfit('it is not a valid header name')
-  if (lower === 'cookie') throw new Unfit('describe each cookie as a parameter of its own')
+  if (!isHeaderName(name)) throw new Unsupported('it is not a valid header name')
+  if (lower === 'cookie') throw new Unsupported('describe each cookie as a parameter of its own')
   return true
 }
 
@@ -128,12 +128,12 @@ function styleOf({ in: place, style, explode, content }: JsonObject): Style {
   return { style: own, explode: typeof explode === 'boolean' ? explode : own === 'form' }
 }
 
-/** @throws Unfit for content other than JSON */
+/** @throws Unsupported for content other than JSON */
 function schemaOf({ schema, content }: JsonObject): JsonObject {
   if (content === undefined) return mapOf(schema)
   const [type, media] = Object.entries(mapOf(content))[0] ?? ['nothing', {}]
   if (!/^(?:application\/json|[\w.-]+\/[\w.-]+\+json)\b/i.test(type))
-    throw new Unfit(`the media type ${type} is not supported there`)
+    throw new Unsupported(`the media type ${type} is not supported there`)
   return mapOf(mapOf(media).schema)
 }
 

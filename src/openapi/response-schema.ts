@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, Unfit } from './open-document.ts'
+import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, Unsupported } from './open-document.ts'
 import type { Operation } from './operations.ts'
 import { flatten } from './schema.ts'
 import { plainText } from './tool-names.ts'
@@ -46,17 +46,17 @@ export function outputOf({ method, results }: Operation, refs: Refs): JsonObject
   }
 }
 
-/** The schemas of a success's body: none if it has no body. @throws Unfit if it may not be JSON */
+/** The schemas of a success's body: none if it has no body. @throws Unsupported if it may not be JSON */
 function schemasOf(content: readonly (readonly [type: string, media: JsonObject])[]): JsonObject[] {
   if (content.length === 0) return []
   const media = content.find(([type]) => JSON_TYPE.test(type))?.[1]
   if (!media || !content.every(([type]) => JSON_TYPE.test(type) || OTHER_TYPE.test(type)))
-    throw new Unfit('a success is not JSON')
+    throw new Unsupported('a success is not JSON')
   const schema = mapOf(media.schema)
   return [Object.keys(schema).length > 0 ? schema : exampleSchema(exampleOf(media), 0)]
 }
 
-/** @throws Unfit */
+/** @throws Unsupported */
 function bounded(schema: JsonObject, refs: Refs): JsonObject | undefined {
   let made: JsonObject | undefined
   for (const bounds of TRIES) {
@@ -84,7 +84,7 @@ interface Walk {
   left: number
 }
 
-/** @throws Unfit */
+/** @throws Unsupported */
 function rootOf(given: JsonObject, walk: Walk): JsonObject | undefined {
   const { schema, properties } = flatten(given, walk.refs)
   const types = typesOf(schema)

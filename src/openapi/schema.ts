@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { compilePattern } from '../template/index.ts'
-import { isMap, listOf, mapOf, type Refs, reasonOf, TooLarge, textOf, Unfit } from './open-document.ts'
+import { isMap, listOf, mapOf, type Refs, reasonOf, TooLarge, textOf, Unsupported } from './open-document.ts'
 import { LENGTHS, plainText } from './tool-names.ts'
 
 /** How deeply schemas are followed. */
@@ -89,9 +89,9 @@ interface Parts {
 const MAX_PARTS = 60
 const MAX_HOPS = 20
 
-/** @throws Unfit for a dangling or circular reference */
+/** @throws Unsupported for a dangling or circular reference */
 export function flatten(given: JsonObject, refs: Refs, hops = 0): Parts {
-  if (hops > MAX_HOPS) throw new Unfit('a schema includes itself')
+  if (hops > MAX_HOPS) throw new Unsupported('a schema includes itself')
   const parts: JsonObject[] = []
   const sources: Json[] = []
   gather(given, refs, parts, sources, 0)
@@ -128,7 +128,7 @@ const SEPARATE = new Set(['allOf', '$ref', 'properties', 'required'])
 function gather(given: Json, refs: Refs, parts: JsonObject[], sources: Json[], hops: number): void {
   if (!isMap(given)) return
   if (hops > MAX_HOPS || parts.length > MAX_PARTS)
-    throw new Unfit('a schema includes itself, or too many others')
+    throw new Unsupported('a schema includes itself, or too many others')
   const { $ref, ...own } = given
   if (typeof $ref === 'string') {
     if (Object.keys(own).length > 0) parts.push(own)

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { listOf, mapOf, type Refs, reasonOf, textOf, Unfit } from './open-document.ts'
+import { listOf, mapOf, type Refs, reasonOf, textOf, Unsupported } from './open-document.ts'
 import { configKey, isFraming, isHeaderName, safeKey, upper } from './tool-names.ts'
 
 /** Credentials of calls, from the environment. */
@@ -44,12 +44,12 @@ function noCredentials(): Credentials {
 }
 
 function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made: Credentials): void {
-  if (!Object.hasOwn(schemes, scheme)) throw new Unfit(`its security scheme ${scheme} is not defined`)
+  if (!Object.hasOwn(schemes, scheme)) throw new Unsupported(`its security scheme ${scheme} is not defined`)
   const { type, scheme: kind, in: place, name: parameter } = refs.follow(schemes[scheme])
   const { key, variable } = sourceOf(scheme, name)
   const setHeader = (as: string, value: string, config: string) => {
     if ([...made.headers.keys()].some((one) => one.toLowerCase() === as.toLowerCase()))
-      throw new Unfit('it needs two credentials in one header')
+      throw new Unsupported('it needs two credentials in one header')
     made.headers.set(as, value)
     made.config.set(key, config)
   }
@@ -64,10 +64,10 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
     setHeader('Authorization', `Basic {{.Config.${key}}}`, `{{if env "${user}" ""}}${both}{{end}}`)
   } else if (type !== 'apiKey' || !isName(parameter)) {
     const shown = [type, http].filter(Boolean).join(' ') || 'unknown'
-    throw new Unfit(`authentication of type ${shown} cannot be configured`)
+    throw new Unsupported(`authentication of type ${shown} cannot be configured`)
   } else if (place === 'header') {
     if (!isHeaderName(parameter) || isFraming(parameter))
-      throw new Unfit(`the header ${parameter} cannot be set by a configuration`)
+      throw new Unsupported(`the header ${parameter} cannot be set by a configuration`)
     // The header is omitted without a value.
     setHeader(parameter, `{{with .Config.${key}}}{{.}}{{end}}`, plain)
   } else if (place === 'query') {
@@ -76,7 +76,7 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
   } else if (place === 'cookie') {
     made.config.set(key, plain)
     made.cookies.push([parameter, key])
-  } else throw new Unfit(`an API key cannot be sent in ${String(place)}`)
+  } else throw new Unsupported(`an API key cannot be sent in ${String(place)}`)
 }
 
 function isName(name: Json | undefined): name is string {

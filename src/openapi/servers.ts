@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import { listOf, mapOf, textOf, Unfit } from './open-document.ts'
+import { listOf, mapOf, textOf, Unsupported } from './open-document.ts'
 import { upper } from './tool-names.ts'
 
 /** Target of calls: a value of `.Config`, with environment variables for open parts. */
@@ -20,7 +20,7 @@ export interface ServerContext {
   base?: string | undefined
 }
 
-/** @throws Unfit if there is no usable address */
+/** @throws Unsupported if there is no usable address */
 export function baseOf(servers: Json | undefined, context: ServerContext): Base {
   const { server, base, name } = context
   if (server !== undefined) return { template: withoutEnd(server), url: server }
@@ -31,7 +31,7 @@ export function baseOf(servers: Json | undefined, context: ServerContext): Base 
   const found = usable.find(({ url }) => url === first!.url.replace(/^http:/, 'https:')) ?? first
   if (found) return found
   const [reason] = made
-  if (typeof reason === 'string') throw new Unfit(reason)
+  if (typeof reason === 'string') throw new Unsupported(reason)
   const fallback = base === undefined ? 'http://localhost' : new URL(base).origin
   return open(fallback, '', name)
 }

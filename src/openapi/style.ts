@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json/index.ts'
-import { isMap, listOf, mapOf, maps, Unfit } from './open-document.ts'
+import { isMap, listOf, mapOf, maps, Unsupported } from './open-document.ts'
 import { fittingDefault, isOf } from './schema.ts'
 import type { DraftArg, Pair } from './tool-draft.ts'
 
@@ -24,7 +24,7 @@ export const UNDEFINED = 'no OpenAPI style defines how to write such a value the
 /**
  * Restricts a schema to what a style supports.
  * @param either whether an array may also be a single value, if written alike
- * @throws Unfit if nothing is left
+ * @throws Unsupported if nothing is left
  */
 export function writable(schema: JsonObject, { style, explode }: Style, either: boolean): Writable {
   if (style === 'json') return { schema, kind: 'json', leftOut: [] }
@@ -44,7 +44,7 @@ export function writable(schema: JsonObject, { style, explode }: Style, either: 
   if (scalar && kinds.has('scalar')) return { schema: scalar, kind: 'scalar', leftOut: [] }
   const object = kinds.has('object') && !style.endsWith('Delimited') ? objectOnly(schema) : undefined
   if (object) return { ...object, kind: 'object' }
-  throw new Unfit(UNDEFINED)
+  throw new Unsupported(UNDEFINED)
 }
 
 export function describeOnly({ description }: JsonObject): JsonObject {

@@ -1,7 +1,7 @@
 import type { ArgPosition } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { decide, type Fixed, type Fixing, type Place } from './fixed.ts'
-import { reasonOf, Unfit } from './open-document.ts'
+import { reasonOf, Unsupported } from './open-document.ts'
 import type { SchemaContext } from './schema.ts'
 import type { Style, Writable } from './style.ts'
 import { argumentName } from './tool-names.ts'
@@ -52,13 +52,13 @@ export interface Draft {
   leaveOut(what: string, reason: string): void
 }
 
-/** Adds a part of a tool; an unsupported one is omitted, or makes the tool unsupported if required. @throws Unfit */
+/** Adds a part of a tool; an unsupported one is omitted, or makes the tool unsupported if required. @throws Unsupported */
 export function addPart({ leaveOut }: Draft, what: string, needed: boolean, add: () => void): void {
   try {
     add()
   } catch (error) {
     const reason = reasonOf(error)
-    if (needed) throw new Unfit(`${what}: ${reason}`)
+    if (needed) throw new Unsupported(`${what}: ${reason}`)
     leaveOut(what, reason)
   }
 }

@@ -6,7 +6,7 @@ import { POSITIONS } from '../tools/positions.ts'
 import { toolDefinition } from '../tools/schema.ts'
 import { addBody } from './body.ts'
 import type { Fixing } from './fixed.ts'
-import { isMap, listOf, mapOf, TooLarge, Unfit } from './open-document.ts'
+import { isMap, listOf, mapOf, TooLarge, Unsupported } from './open-document.ts'
 import type { Operation } from './operations.ts'
 import { pairsText } from './pairs.ts'
 import { addParameters, cookieHeader } from './parameters.ts'
@@ -50,10 +50,10 @@ interface Source extends Omit<Fixing, 'name' | 'shown' | 'query'> {
   configuration: string
 }
 
-/** Converts one operation to a tool. @throws Unfit if it cannot be called */
+/** Converts one operation to a tool. @throws Unsupported if it cannot be called */
 export function makeTool(source: Source): MadeTool {
   const { method } = source.operation
-  if (!METHODS.includes(method)) throw new Unfit(`the method ${method} cannot be called`)
+  if (!METHODS.includes(method)) throw new Unsupported(`the method ${method} cannot be called`)
   let made: MadeTool | undefined
   for (const bounds of DEPTHS.flat()) {
     made = tried(source, bounds) ?? made
@@ -61,7 +61,7 @@ export function makeTool(source: Source): MadeTool {
   }
   if (!made || made.size > LARGEST) made = tried(source, TYPES_ONLY)
   if (made && made.size <= LARGEST) return made
-  throw new Unfit('its arguments take too much room in the context of a model')
+  throw new Unsupported('its arguments take too much room in the context of a model')
 }
 
 /** Undefined: a shallower schema is needed. */
@@ -126,14 +126,14 @@ function addKeys(pairs: Pair[], keys: Credentials['query']): void {
 
 const SCALAR: Writable = { schema: {}, kind: 'scalar', leftOut: [] }
 
-/** The path with its arguments; an undescribed parameter is a string. @throws Unfit */
+/** The path with its arguments; an undescribed parameter is a string. @throws Unsupported */
 function pathOf(draft: Draft, given: string): string {
   // Some documents distinguish operations by a fragment, which is never sent.
   const path = given.replace(/#.*$/s, '')
-  if (/\p{Cs}/u.test(path)) throw new Unfit('its path is not valid Unicode')
-  if (!path.startsWith('/')) throw new Unfit('its path does not start with /')
-  if (path.startsWith('//')) throw new Unfit('its path starts with //')
-  if (/\/\.{1,2}(?:[/?]|$)/.test(path)) throw new Unfit('its path contains . or .. as a segment')
+  if (/\p{Cs}/u.test(path)) throw new Unsupported('its path is not valid Unicode')
+  if (!path.startsWith('/')) throw new Unsupported('its path does not start with /')
+  if (path.startsWith('//')) throw new Unsupported('its path starts with //')
+  if (/\/\.{1,2}(?:[/?]|$)/.test(path)) throw new Unsupported('its path contains . or .. as a segment')
   const used = new Set<string>()
   const text = path.split(/(\{[^{}]*\})/).map((piece) => {
     if (!/^\{[^{}]*\}$/.test(piece)) return literal(piece)
@@ -144,7 +144,7 @@ function pathOf(draft: Draft, given: string): string {
     return known
   })
   for (const name of draft.path.keys())
-    if (!used.has(name)) throw new Unfit(`its path does not contain the parameter ${name}`)
+    if (!used.has(name)) throw new Unsupported(`its path does not contain the parameter ${name}`)
   return text.join('')
 }
 

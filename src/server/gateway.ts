@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { createAdminAccess, type Overseer } from '../access/admin.ts'
+import { type AdminPrincipal, createAdminAccess } from '../access/admin.ts'
 import { countedLogins, FailedLogins, type Logins } from '../access/failed-logins.ts'
 import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
@@ -165,7 +165,7 @@ async function openTelemetry(
 }
 
 /** Receivers of events. */
-interface Told {
+interface Observers {
   metrics: Metrics
   audit: Audit | undefined
 }
@@ -174,18 +174,18 @@ async function serve(
   { settings, limits, log, version, shared, workers }: GatewayOptions & { limits: ServerLimits },
   live: LiveTable,
   registry: SessionRegistry,
-  told: Told,
+  observers: Observers,
   readiness: Readiness,
 ): Promise<Gateway> {
-  const { metrics } = told
+  const { metrics } = observers
   const startedAt = new Date().toISOString()
   const { admin, tenants } = settings
-  const credentials = loginsOf(limits, log, told)
+  const credentials = loginsOf(limits, log, observers)
   const proxies = proxiesOf(settings)
   // With workers, the parent has the plant store.
   const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(credentials.logins, proxies))
   if (plants) readiness.plantsAvailable = plants.available
-  const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
+  const reloads = createReloads(reloader(live, readiness), log, onReloadOf(observers))
   let draining = false
   readiness.unready = () =>
     draining ? 'the gateway is shutting down' : unserved(live, plants?.available(), workers)
@@ -200,15 +200,15 @@ async function serve(
     diff: () => live.diff(),
     unready: readiness.unready,
     metrics,
-    status: async (overseer: Overseer) => {
+    status: async (principal: AdminPrincipal) => {
       const parts = { live, registry, version, startedAt, settings, workers: await workers?.statuses() }
-      return statusSteps({ ...parts, history: reloads.history() }, overseer)
+      return statusSteps({ ...parts, history: reloads.history() }, principal)
     },
     served: () => [...live.table.prepared.values()],
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
   const adminApp = admin?.listen && adminAppOf(admin.listen, { registry, log, guardOf, pages })
-  const common = commonParts(live, registry, { limits, log }, told)
+  const common = commonParts(live, registry, { limits, log }, observers)
   const app = createApp({
     ...common,
     overload: new Overload(settings.limits.maxEventLoopDelay),
@@ -298,7 +298,7 @@ function commonParts(
   live: LiveTable,
   registry: SessionRegistry,
   { limits, log }: { limits: ServerLimits; log: GatewayOptions['log'] },
-  { metrics, audit }: Told,
+  { metrics, audit }: Observers,
 ) {
   return {
     table: () => live.table,
@@ -315,7 +315,11 @@ function limitMemory({ maxBuffered = defaultMaxBuffered(), maxQueued }: ServerLi
 }
 
 /** Handling of wrong credentials, on routes and admin routes. */
-function loginsOf({ maxFailedLogins }: ServerLimits, log: GatewayOptions['log'], { metrics, audit }: Told) {
+function loginsOf(
+  { maxFailedLogins }: ServerLimits,
+  log: GatewayOptions['log'],
+  { metrics, audit }: Observers,
+) {
   return {
     logins: countedLogins(new FailedLogins(maxFailedLogins)),
     onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
@@ -342,7 +346,7 @@ function appOfPlants(app: Hono, { basePath }: PlantSettings): NonNullable<AppPar
   return { app, owns: isPlantsPath(basePath) }
 }
 
-function toldOf({ metrics, audit }: Told): OnReload {
+function onReloadOf({ metrics, audit }: Observers): OnReload {
   return (triggers, outcome, made) => {
     metrics.reload(triggers, outcome)
     audit?.onReload(triggers, outcome, made)

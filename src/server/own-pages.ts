@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Asker, Overseer } from '../access/admin.ts'
+import type { AdminPrincipal, Asker } from '../access/admin.ts'
 import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
 import type { Logins } from '../access/failed-logins.ts'
@@ -30,14 +30,14 @@ import { PAGE_HEADERS, statusPage } from './status-page.ts'
 export interface OwnPagesParts {
   /** Address of their listener. */
   bind: ListenAddress
-  access: (asker: Asker) => Overseer | undefined
+  access: (asker: Asker) => AdminPrincipal | undefined
   guard: HostGuard
   reloads: Reloads
   diff: () => Promise<Difference>
   /** Why `/_ready` fails; undefined if ready. */
   unready: () => string | undefined
   metrics: Metrics
-  status: (overseer: Overseer) => Steps<Status> | Promise<Steps<Status>>
+  status: (principal: AdminPrincipal) => Steps<Status> | Promise<Steps<Status>>
   /** The served configurations. */
   served: () => readonly Identity[]
   onRefusedCredentials: OnRefusedCredentials
@@ -87,7 +87,7 @@ export function probesOnly(pages: OwnPages): OwnPages {
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
   const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins, proxies } = parts
   const isBoundHere = isLocal(bind)
-  async function page(c: Context, headers: RequestHeaders, overseer: Overseer): Promise<HttpResponse> {
+  async function page(c: Context, headers: RequestHeaders, principal: AdminPrincipal): Promise<HttpResponse> {
     const { path } = c.req
     if (path === '/_reload') return reload(c, parts)
     if (path === '/_diff') {
@@ -96,7 +96,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     }
     if (path === '/metrics')
       return new HttpResponse(200, { 'content-type': metrics.contentType }, await metrics.text())
-    const shown = await inTurns(await status(overseer))
+    const shown = await inTurns(await status(principal))
     const isForPeople = /\btext\/html\b/.test(headers.accept ?? '')
     if (!isForPeople) return HttpResponse.json(shown, 200, NO_STORE)
     return new HttpResponse(200, { ...PAGE_HEADERS, ...NO_STORE }, String(await inTurns(statusPage(shown))))
@@ -111,14 +111,14 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
 
   /** Checks the credentials, and serves the route or a refusal. */
   async function admit(c: Context, path: string, headers: RequestHeaders): Promise<HttpResponse> {
-    const overseer = access(askerOf(c, headers))
+    const principal = access(askerOf(c, headers))
     const address = clientAddress(otherEndOf(c), headers, proxies)
     const isLogin = headers.authorization !== undefined
-    const limited = isLogin && (overseer ? logins.succeeded(address, path) : logins.failed(address))
+    const limited = isLogin && (principal ? logins.succeeded(address, path) : logins.failed(address))
     if (limited) return fault(429, limited.message, limited.headers)
     // Reloads and metrics concern all tenants.
-    const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
-    if (admitted) return page(c, headers, overseer)
+    const admitted = principal && (principal.tenant === undefined || path === '/_status')
+    if (admitted) return page(c, headers, principal)
     onRefusedCredentials(refusedCredentials(path, headers, address))
     return fault(
       401,

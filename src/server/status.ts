@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Overseer } from '../access/admin.ts'
+import type { AdminPrincipal } from '../access/admin.ts'
 import type { Access, Prepared, Route } from '../build/types.ts'
 import { clientBase, endpointPath, type Settings } from '../config/index.ts'
 import type { SessionRegistry } from '../mcp/index.ts'
@@ -99,7 +99,7 @@ export interface StatusParts {
 /** The status for an administrator, in steps, as thousands of prefixes take long. */
 export function* statusSteps(
   { live, registry, history, version, startedAt, workers, settings }: StatusParts,
-  { tenant }: Overseer,
+  { tenant }: AdminPrincipal,
 ): Steps<Status> {
   const { table } = live
   const base = clientBase(settings)

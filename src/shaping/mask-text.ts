@@ -36,12 +36,12 @@ export function parseMask(text: string): Entry[] | MaskFault {
   try {
     return new Parser(text).mask()
   } catch (error) {
-    if (error instanceof Misread) return { fault: error.message, start: error.start, end: error.end }
+    if (error instanceof ParseError) return { fault: error.message, start: error.start, end: error.end }
     throw error
   }
 }
 
-class Misread extends Error {
+class ParseError extends Error {
   constructor(
     message: string,
     readonly start: number,
@@ -65,7 +65,7 @@ class Parser {
 
   private list(depth: number): Entry[] {
     if (depth > MASK_LIMITS.depth)
-      throw this.misread(`has braces nested deeper than ${MASK_LIMITS.depth} levels`)
+      throw this.parseError(`has braces nested deeper than ${MASK_LIMITS.depth} levels`)
     const entries = [this.entry(depth)]
     while (this.take(',')) entries.push(this.entry(depth))
     return entries
@@ -75,7 +75,7 @@ class Parser {
     this.space()
     const start = this.at
     if (++this.entries > MASK_LIMITS.entries)
-      throw this.misread(`has more than ${MASK_LIMITS.entries} entries`)
+      throw this.parseError(`has more than ${MASK_LIMITS.entries} entries`)
     const name = this.outputName()
     const steps: Step[] = []
     let fields = this.fields(depth)
@@ -92,7 +92,7 @@ class Parser {
     }
     const end = this.text.slice(0, this.at).trimEnd().length
     if (steps.at(-1) === 'deep')
-      throw new Misread('ends in `**`, which needs a name behind it, such as `**.url`', start, end)
+      throw new ParseError('ends in `**`, which needs a name behind it, such as `**.url`', start, end)
     return { ...(name !== undefined && { name }), steps, ...(fields && { fields }), start, end }
   }
 
@@ -112,7 +112,7 @@ class Parser {
     const fields = this.list(depth + 1)
     if (!this.take('}')) {
       if (this.at < this.text.length) throw this.unexpected()
-      throw new Misread('has no `}` for this `{`', open, open + 1)
+      throw new ParseError('has no `}` for this `{`', open, open + 1)
     }
     return fields
   }
@@ -122,7 +122,7 @@ class Parser {
     const start = this.at
     if (first && this.take('[')) {
       if (this.take(']')) return 'items'
-      throw new Misread('has `[` without `]`; `[]` stands for every item', start, start + 1)
+      throw new ParseError('has `[` without `]`; `[]` stands for every item', start, start + 1)
     }
     if (this.take('*')) return this.text[this.at] === '*' && this.take('*') ? 'deep' : 'members'
     const member = this.word()
@@ -140,7 +140,7 @@ class Parser {
     try {
       return JSON.parse(text) as string
     } catch {
-      throw new Misread('has a quoted name that is not a JSON string', start, this.at)
+      throw new ParseError('has a quoted name that is not a JSON string', start, this.at)
     }
   }
 
@@ -166,13 +166,13 @@ class Parser {
     return found || undefined
   }
 
-  private unexpected(): Misread {
+  private unexpected(): ParseError {
     const found = this.peek()
-    if (found === undefined) return this.misread('ends where a name is expected')
-    return new Misread(`has ${quote(found)} where it is not expected`, this.at, this.at + 1)
+    if (found === undefined) return this.parseError('ends where a name is expected')
+    return new ParseError(`has ${quote(found)} where it is not expected`, this.at, this.at + 1)
   }
 
-  private misread(message: string): Misread {
-    return new Misread(message, this.at, this.text.length)
+  private parseError(message: string): ParseError {
+    return new ParseError(message, this.at, this.text.length)
   }
 }

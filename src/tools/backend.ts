@@ -3,9 +3,9 @@ import type { Seal } from '../cluster/seal.ts'
 import type { Server } from '../config/model.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import type {
-  Migrated,
   Backend,
   BackendSession,
+  Migrated,
   Opened,
   ParamHeader,
   StatelessServer,
@@ -435,7 +435,9 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
       return { error: { code: METHOD_NOT_FOUND, message: `The tool ${name} does not support tasks` } }
     const begin = performance.now()
     const outcome = await tool.call(plain(params.arguments ?? {}), contextOf(call))
-    return tasks && operations ? tasks.answerAfter(name, operations, outcome, call, begin) : answerOf(outcome, name)
+    return tasks && operations
+      ? tasks.answerAfter(name, operations, outcome, call, begin)
+      : answerOf(outcome, name)
   }
 }
 

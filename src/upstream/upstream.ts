@@ -47,7 +47,7 @@ export interface UpstreamContext {
   onRedacted?: (server: string, ...what: Parameters<OnRedacted>) => void
 }
 
-const NOBODY: Measures = { tenant: '', prefix: '' }
+const UNNAMED: Measures = { tenant: '', prefix: '' }
 /** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server is set. */
 const SILENCE = 300_000
 
@@ -98,7 +98,7 @@ export class Upstream {
       limits,
       log,
       guards,
-      measures = NOBODY,
+      measures = UNNAMED,
       onStream,
       onListChanged,
       onPinChange,

@@ -31,7 +31,7 @@ import {
   storeCommand,
   withStore,
 } from './context.ts'
-import { printTold, reasonOf, tellGateways } from './tell.ts'
+import { notifyGateways, printNotifications, reasonOf } from './notify-gateways.ts'
 
 /** Flags of commands that change something. */
 interface ChangeFlags extends StoreFlags {
@@ -154,11 +154,11 @@ async function apply(
   const changed = steps.flatMap(({ changes, there, configuration }) =>
     changes.length ? [there && readStored(there, context).configuration, configuration] : [],
   )
-  const told = await tellGateways(
+  const notifications = await notifyGateways(
     changed.filter((one) => one !== undefined),
     settings,
   )
-  if (json) printJson({ applied, findings, told })
+  if (json) printJson({ applied, findings, notifications })
   else {
     const rows = applied.map(({ change, name, tenant, version, was = '' }) => [
       change,
@@ -168,7 +168,7 @@ async function apply(
       was,
     ])
     process.stdout.write(table(['CHANGE', 'NAME', 'TENANT', 'VERSION', 'WAS'], rows))
-    printTold(told)
+    printNotifications(notifications)
   }
   return 0
 }
@@ -359,12 +359,12 @@ async function remove(names: readonly string[], flags: DeleteFlags, context: Sto
     ...one,
     notifier: readStored(one, context).configuration?.notifier,
   }))
-  const told = await tellGateways(notified, settings)
-  if (flags.format === 'json') printJson({ deleted, told })
+  const notifications = await notifyGateways(notified, settings)
+  if (flags.format === 'json') printJson({ deleted, notifications })
   else {
     for (const one of deleted)
       process.stdout.write(`deleted ${printable(qualifiedName(one))}, version ${one.version}\n`)
-    printTold(told)
+    printNotifications(notifications)
     const undo = deleted.map((one) => `plantgw config rollback ${shellWord(printable(qualifiedName(one)))}`)
     if (settings.storage?.type !== 'directory') process.stdout.write(`To undo: ${undo.join(' && ')}\n`)
   }

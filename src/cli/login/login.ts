@@ -135,7 +135,7 @@ class Person {
     const { provider, login } = this
     const canRefresh = login.kept.tokens?.refresh_token !== undefined && !isWider
     if (canRefresh && (await auth(provider, options)) === 'AUTHORIZED') return
-    if (!this.isInteractive) throw new Error(NOBODY)
+    if (!this.isInteractive) throw new Error(NO_TERMINAL)
     this.loopback = await this.listen()
     try {
       if ((await auth(provider, options)) === 'AUTHORIZED') return
@@ -249,6 +249,6 @@ class Person {
   }
 }
 
-const NOBODY =
+const NO_TERMINAL =
   'the server asks for a login (OAuth), and nobody is at a terminal. Run the command once in a terminal, or with --no-browser and ' +
   'open the address that it prints; or pass --token, --header, or --client-credentials with --client-id and --client-secret'

@@ -4,7 +4,7 @@ import { ownMeta } from '../../mcp/protocol.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import { type Hello, helloForAll, helloOf, keyOfHello } from '../pool/session.ts'
-import { NOBODY, type RpcClient } from '../rpc/rpc-client.ts'
+import { NO_EVENTS, type RpcClient } from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
 import type { StatelessUpstream } from './stateless.ts'
 
@@ -72,7 +72,7 @@ export class Probe {
   /** Probes a child, which is then used for the first session or for all calls. */
   async #probeChild(resolved: Resolved, params?: JsonObject): Promise<Protocol | Fault> {
     const { upstream, stateless } = this
-    const client = upstream.connect(resolved, NOBODY, undefined)
+    const client = upstream.connect(resolved, NO_EVENTS, undefined)
     if (client instanceof Fault) return client
     const hello = helloForAll(helloOf(params ?? {}))
     const deadline = performance.now() + upstream.definition.server.startupTimeout
@@ -126,7 +126,7 @@ export class Probe {
 
   /** @param deadline of the whole start, by `performance.now()` */
   async #handshake(resolved: Resolved, hello: Hello, deadline: number): Promise<boolean> {
-    const client = this.upstream.connect(resolved, NOBODY, undefined)
+    const client = this.upstream.connect(resolved, NO_EVENTS, undefined)
     if (client instanceof Fault) return false
     const left = Math.max(1, deadline - performance.now())
     const begun = initialize(client, hello, this.stateless.version, left)

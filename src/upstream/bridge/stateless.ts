@@ -20,7 +20,7 @@ import { type Stateless, type StatelessCall, whoseCall } from '../backend/statel
 import type { Resolved } from '../definition.ts'
 import { type LockHolder, SessionLock } from '../pool/session-lock.ts'
 import {
-  NOBODY,
+  NO_EVENTS,
   type Notification,
   type PendingRequest,
   type RpcClient,
@@ -133,7 +133,7 @@ export class StatelessUpstream implements Stateless {
         child.used = performance.now()
         return child
       }
-    const client = this.upstream.connect(resolved, NOBODY, undefined)
+    const client = this.upstream.connect(resolved, NO_EVENTS, undefined)
     return client instanceof Fault ? client : this.adopt(client, resolved)
   }
 

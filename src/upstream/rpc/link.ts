@@ -20,7 +20,7 @@ import type { Operation } from '../sent-requests.ts'
 import { idAmong, withId } from '../transport/channel.ts'
 import { announce, announcedLists, LastingStream } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
-import { NOBODY, type RpcClient } from './rpc-client.ts'
+import { NO_EVENTS, type RpcClient } from './rpc-client.ts'
 
 export type { Request, Response } from '../../mcp/index.ts'
 
@@ -130,7 +130,7 @@ export class SessionLink implements Link {
   /** Ends the link, but keeps its connection for a probe. */
   release(): RpcClient | undefined {
     const client = this.#client
-    if (client) client.events = NOBODY
+    if (client) client.events = NO_EVENTS
     this.#client = undefined
     this.#closed.abort()
     return client

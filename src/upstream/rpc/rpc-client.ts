@@ -62,7 +62,7 @@ export interface SentRequest {
 }
 
 /** Events of a connection that is not used yet. */
-export const NOBODY: RpcEvents = { message() {}, rejected() {}, closed() {} }
+export const NO_EVENTS: RpcEvents = { message() {}, rejected() {}, closed() {} }
 
 /** The fault of a request after `ms` milliseconds without a message. */
 export function timedOut(server: string, ms: number, what = 'call'): Fault {
@@ -78,7 +78,7 @@ export function timedOut(server: string, ms: number, what = 'call'): Fault {
  */
 export class RpcClient {
   /** The current user of the connection, which changes after a probe. */
-  events: RpcEvents = NOBODY
+  events: RpcEvents = NO_EVENTS
   /** The handshake made by a probe: for which client data, and the server's result. */
   handshake?: { by: string; result: JsonObject }
   /** Whether the server has ever answered. */

@@ -7,7 +7,7 @@ import { notifierKey, notify } from '../../notify/send.ts'
 import type { Reason } from '../../store/index.ts'
 
 /** A notification of a change; part of the output with `--format json`. */
-interface Told {
+interface Notification {
   type: Notifier['type']
   ok: boolean
   message: string
@@ -17,10 +17,10 @@ interface Told {
  * Notifies gateways of written changes, by the notifier of each configuration, or of the settings. A failure reverts
  * nothing, so it is a warning.
  */
-export async function tellGateways(
+export async function notifyGateways(
   changed: readonly (Identity & { notifier?: Notifier | undefined })[],
   settings: Settings,
-): Promise<Told[]> {
+): Promise<Notification[]> {
   const outbound = new Outbound(settings)
   const groups = new Map<string, { notifier: Notifier; guard?: Guard }>()
   for (const { tenant, notifier: own } of changed) {
@@ -33,10 +33,14 @@ export async function tellGateways(
     else if (settings.notifier) groups.set('', { notifier: settings.notifier })
   }
   const names = new Set(changed.map((one) => qualifiedName(one)))
-  return Promise.all([...groups.values()].map(({ notifier, guard }) => tell(notifier, names, guard)))
+  return Promise.all([...groups.values()].map(({ notifier, guard }) => notifyOne(notifier, names, guard)))
 }
 
-async function tell(notifier: Notifier, names: ReadonlySet<string>, guard: Guard | undefined): Promise<Told> {
+async function notifyOne(
+  notifier: Notifier,
+  names: ReadonlySet<string>,
+  guard: Guard | undefined,
+): Promise<Notification> {
   const { type } = notifier
   try {
     // One change may need what another releases, such as a prefix, so several are read together.
@@ -55,8 +59,8 @@ async function tell(notifier: Notifier, names: ReadonlySet<string>, guard: Guard
 }
 
 /** Prints successes on standard output, failures on standard error. */
-export function printTold(told: readonly Told[]): void {
-  for (const { ok, message } of told)
+export function printNotifications(notifications: readonly Notification[]): void {
+  for (const { ok, message } of notifications)
     if (ok) process.stdout.write(`${printable(message)}\n`)
     else process.stderr.write(`plantgw: warning: ${printable(message)}\n`)
 }
