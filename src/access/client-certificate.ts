@@ -16,9 +16,9 @@ const known = new WeakMap<Socket, Identity>()
 export const clientCertificateStep: Step = {
   name: 'client certificate',
   run(request) {
-    const { outer, socket } = request
-    const identity = outer
-      ? outer.certificate && identityOf(outer.certificate)
+    const { clientConnection, socket } = request
+    const identity = clientConnection
+      ? clientConnection.certificate && identityOf(clientConnection.certificate)
       : socket && certificateOwner(socket)
     if (!identity) return undefined
     request.caller = identity.caller

@@ -89,10 +89,10 @@ export function limitsStep(calls: Quota | undefined): Step {
   return {
     name: 'limits',
     run(request) {
-      const { route, caller, address, forwarded, outer } = request
+      const { route, caller, address, forwarded, clientConnection } = request
       const sharer = sharerOf(route.prefix, caller, address)
       // A forwarding gateway counts the calls itself, a worker does not.
-      const isCounted = !forwarded || outer?.isGateway === false
+      const isCounted = !forwarded || clientConnection?.isGateway === false
       const stay = new Stay(route.prefix, sharer, isCounted ? calls : undefined)
       request.stay = stay
       request.onEnd(() => stay.end())

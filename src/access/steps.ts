@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import type { Discovery } from '../discovery/index.ts'
 import type { CorsPolicy } from './cors.ts'
+import type { ForwardedConnection } from './forwarded-connection.ts'
 import type { HttpResponse } from './http-response.ts'
 import type { Identity } from './identity.ts'
-import type { OuterConnection } from './outer-connection.ts'
 import type { Authorize } from './permissions.ts'
 import type { Meter, RateLimits } from './rate.ts'
 import type { Stay } from './stay.ts'
@@ -70,7 +70,7 @@ export interface StepRequest extends RequestHead {
   /** The id of the named session, if it is one of the caller's at this route. */
   sessionId(): string | undefined
   /** Set by `replica`: the client's connection, if another worker of this gateway forwarded the request. */
-  outer: OuterConnection | undefined
+  clientConnection: ForwardedConnection | undefined
   /** A parameter of the query. */
   parameter(name: string): string | undefined
   /** Set by `listing`: requested listing mode; undefined: the route's. */

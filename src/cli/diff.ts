@@ -2,10 +2,10 @@ import { Command } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import { qualifiedName } from '../config/index.ts'
 import { printableLines } from '../findings/frame.ts'
-import { askOwnPage } from './ask-own-page.ts'
+import { askAdmin } from './ask-admin.ts'
 import { formatOption } from './options.ts'
 import { jsonText } from './output.ts'
-import { loadSettings, ownPagesOf, settingsOption } from './settings.ts'
+import { adminUrlOf, loadSettings, settingsOption } from './settings.ts'
 
 interface DiffFlags {
   settings?: string
@@ -45,7 +45,7 @@ export function diffCommand(exit: (code: number) => void): Command {
 async function diff(flags: DiffFlags): Promise<number> {
   const { settings } = loadSettings(flags.settings)
   if (!settings) return 1
-  const answer = await askOwnPage<Answer>(flags.url ?? ownPagesOf(settings), '/_diff', settings)
+  const answer = await askAdmin<Answer>(flags.url ?? adminUrlOf(settings), '/_diff', settings)
   const { configurations, refused } = answer
   process.stdout.write(flags.format === 'json' ? jsonText(answer) : printableLines(printed(answer)))
   return configurations.length || refused.length || hasFault(answer) ? 1 : 0

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Notifier, Settings, SettingsFlags } from '../config/index.ts'
 import { printable } from '../findings/frame.ts'
 import { notify } from '../notify/send.ts'
-import { loadSettings, ownPagesOf, settingsOption } from './settings.ts'
+import { adminUrlOf, loadSettings, settingsOption } from './settings.ts'
 
 interface ReloadFlags extends SettingsFlags {
   settings?: string
@@ -39,7 +39,7 @@ function notifierOf(settings: Settings, flags: ReloadFlags): Notifier {
         ? 'the gateway applies changes by itself (`watch: true`); to reload it, give --pid, or settings with a `notifier`, a `pid` or `admin.listen`'
         : 'give --pid, or settings with a `notifier`, a `pid` or `admin.listen`',
     )
-  const base = ownPagesOf(settings)
+  const base = adminUrlOf(settings)
   const { token } = admin
   const target_url = admin.listen.path === undefined ? `${base}/_reload` : base
   return { type: 'api', api: { target_url, ...(token !== undefined && { token }) } }

@@ -80,7 +80,7 @@ export function namedSource(file: string | undefined, what: string): Source | un
 }
 
 /** Local URL of the admin routes of a gateway with these settings: `http://127.0.0.1:5235`, `unix:/path`. */
-export function ownPagesOf({ admin, ...main }: Pick<Settings, 'host' | 'port' | 'tls' | 'admin'>): string {
+export function adminUrlOf({ admin, ...main }: Pick<Settings, 'host' | 'port' | 'tls' | 'admin'>): string {
   const own = admin?.listen
   if (!own) return originOf(main)
   return own.path === undefined ? originOf(own) : listenText(own)

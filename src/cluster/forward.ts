@@ -1,6 +1,6 @@
 import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../net/index.ts'
 import { createContacts, MAX_REPLICAS } from './contacts.ts'
-import { HOP_HEADER, type Hops, OUTER_HEADER, PROOF_HEADER, same } from './hop.ts'
+import { CLIENT_HEADER, HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
 import { FROM_HEADER, MEMBERS_HEADER, type MembersOptions } from './members.ts'
 import { streamOf } from './relayed-stream.ts'
 
@@ -14,7 +14,7 @@ export interface ForwardRequest {
   body: string | undefined
   signal: AbortSignal
   /** Its connection, for workers of the same gateway. */
-  outer?: string
+  client?: string
   /** Ends a stream of events that breaks off. */
   lastWords: string
   /** Runs once, when an answer that is a stream has ended. */
@@ -56,7 +56,7 @@ const LONGEST = 3_600_000
 const OF_A_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['content-length', 'expect', 'date', HOP_HEADER, PROOF_HEADER],
-  ...[FROM_HEADER, MEMBERS_HEADER, OUTER_HEADER],
+  ...[FROM_HEADER, MEMBERS_HEADER, CLIENT_HEADER],
 ])
 const BODILESS = new Set([202, 204, 205, 304])
 /** The request cannot have been taken. */
@@ -139,8 +139,8 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
   }
 }
 
-function ofWorker({ outer }: ForwardRequest): Record<string, string> {
-  return outer === undefined ? {} : { [OUTER_HEADER]: outer }
+function ofWorker({ client }: ForwardRequest): Record<string, string> {
+  return client === undefined ? {} : { [CLIENT_HEADER]: client }
 }
 
 function passed(headers: ForwardRequest['headers']): Record<string, string> {

@@ -6,7 +6,7 @@ export const HOP_HEADER = 'plantgw-hop'
 /** Proves that a response comes from a replica, and not from a machine that has its address now. */
 export const PROOF_HEADER = 'plantgw-hop-proof'
 /** The connection of the client by which a worker has got a request that it passes on; believed of workers only. */
-export const OUTER_HEADER = 'plantgw-hop-outer'
+export const CLIENT_HEADER = 'plantgw-hop-outer'
 
 /**
  * How replicas know each other. What a signed request gives is no right but a duty, not to be sent on; so a

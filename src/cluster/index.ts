@@ -9,7 +9,7 @@ import { createTickets, type Tickets } from './tickets.ts'
 
 export { MAX_REPLICAS } from './contacts.ts'
 export { createForwarder, type Forwarded, type ForwardOutcome, type ForwardRequest } from './forward.ts'
-export { createHops, HOP_HEADER, type Hops, OUTER_HEADER, PROOF_HEADER } from './hop.ts'
+export { CLIENT_HEADER, createHops, HOP_HEADER, type Hops, PROOF_HEADER } from './hop.ts'
 export { FROM_HEADER, MEMBERS_HEADER, within } from './members.ts'
 export { createSeal, type Seal } from './seal.ts'
 export { createTickets, type Ticket, type Tickets, type WaitingState } from './tickets.ts'
@@ -116,7 +116,7 @@ export function createCluster(
     meet: ({ owner, process }, question) => members.meet({ owner: gatewayOf(owner), process }, question),
     forget: (owner) => members.forget(gatewayOf(owner)),
     // To another gateway, nothing is said of the connection of the client.
-    forward: (owner, { outer: _, ...request }) => send(gatewayOf(owner), request),
+    forward: (owner, { client: _, ...request }) => send(gatewayOf(owner), request),
     close,
   }
 }

@@ -1,7 +1,7 @@
 import { fetchOnce, type Guard, type HttpAnswer, NetFault } from '../net/index.ts'
 
 /** One of the gateway's own pages, where its URL says or behind the Unix socket of `admin.listen`. */
-export interface OwnPage {
+export interface AdminUrl {
   url: URL
   socket?: string
 }
@@ -22,7 +22,7 @@ const TIMEOUT = 60_000
  * @throws Error that names the page and says why there is no answer
  */
 export async function askGateway(
-  { url, socket }: OwnPage,
+  { url, socket }: AdminUrl,
   request: { method: string; headers: Record<string, string>; body?: string },
   maxSize: number,
   guard?: Guard,
@@ -39,6 +39,6 @@ export async function askGateway(
 }
 
 /** Names the page to people, without a query. */
-export function pageText({ url, socket }: OwnPage): string {
+export function pageText({ url, socket }: AdminUrl): string {
   return socket === undefined ? url.origin + url.pathname : `unix:${socket} ${url.pathname}`
 }

@@ -8,10 +8,10 @@ import { stringify } from '../json/index.ts'
 import { INVALID_REQUEST, type SessionRegistry } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { type AdminRoutes, isAdminRoute, PROBES } from './admin-routes.ts'
 import { findEndpoint } from './endpoints.ts'
 import { clientAddress, HttpContext, HttpRequestHead, otherEndOf, type Proxies } from './http-context.ts'
 import { nothingHere } from './nothing-here.ts'
-import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
 
@@ -27,7 +27,7 @@ export interface AppParts extends StepParts {
   registry: SessionRegistry
   log: Logger
   /** The admin routes. */
-  ownPages?: OwnPages
+  adminRoutes?: AdminRoutes
   plants?: Plants
   onForward?: OnForward
   /** Reads headers of proxies; absent: none is trusted. */
@@ -83,18 +83,18 @@ function middleware(step: Step): MiddlewareHandler<Env> {
 }
 
 /** The admin routes, and paths where nothing is served. */
-function otherPages({ table, ownPages, guard }: AppParts): (c: Context) => Promise<HttpResponse> {
+function otherPages({ table, adminRoutes, guard }: AppParts): (c: Context) => Promise<HttpResponse> {
   const host = hostStep(guard)
   return async (c) => {
     const { path } = c.req
     const arrival = new HttpRequestHead(c)
     // Health checks use the gateway's address, and load balancers send no host name.
-    const isProbe = ownPages && (PROBES.has(path) || (arrival.isNameless && isOwnPage(path)))
+    const isProbe = adminRoutes && (PROBES.has(path) || (arrival.isNameless && isAdminRoute(path)))
     const refused = isProbe ? undefined : await host.run(arrival)
     if (refused) return plainRefusal(refused)
     return (
-      ownPages?.answer(c, arrival.headers) ??
-      nothingHere(c, ownPages?.isOpenTo(c, arrival.headers) ? table() : undefined)
+      adminRoutes?.answer(c, arrival.headers) ??
+      nothingHere(c, adminRoutes?.isOpenTo(c, arrival.headers) ? table() : undefined)
     )
   }
 }

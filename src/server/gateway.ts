@@ -22,6 +22,7 @@ import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { OpenTelemetry } from '../telemetry/otel.ts'
+import { type AdminRoutesParts, createAdminRoutes, probesOnly } from './admin-routes.ts'
 import { type AppParts, createApp, type Elsewhere } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
 import { connectStdio } from './connect-stdio.ts'
@@ -29,7 +30,6 @@ import { gaugesOf, type Readiness } from './gauges.ts'
 import { clientAddress, otherEndOf } from './http-context.ts'
 import { type LiveOptions, LiveTable, type Made } from './live.ts'
 import { reportOutboundRefusal } from './outbound-refusal.ts'
-import { createOwnPages, type OwnPagesParts, probesOnly } from './own-pages.ts'
 import { reportRefusedCredentials } from './refused-credentials.ts'
 import { reportRefusedRates } from './refused-rates.ts'
 import { createReloads, type OnReload, type Reloads } from './reloads.ts'
@@ -206,7 +206,7 @@ async function serve(
     },
     served: () => [...live.table.prepared.values()],
   }
-  const ownPages = createOwnPages({ ...pages, bind: settings, guard })
+  const adminRoutes = createAdminRoutes({ ...pages, bind: settings, guard })
   const adminApp = admin?.listen && adminAppOf(admin.listen, { registry, log, guardOf, pages })
   const common = commonParts(live, registry, { limits, log }, observers)
   const app = createApp({
@@ -214,7 +214,7 @@ async function serve(
     overload: new Overload(settings.limits.maxEventLoopDelay),
     guard,
     log,
-    ownPages: adminApp ? probesOnly(ownPages) : ownPages,
+    adminRoutes: adminApp ? probesOnly(adminRoutes) : adminRoutes,
     ...proxies,
     ...credentials,
     clientCertificates: settings.tls?.clientCa !== undefined,
@@ -372,7 +372,7 @@ interface AdminAppParts {
   registry: SessionRegistry
   log: GatewayOptions['log']
   guardOf: (bind: string) => HostGuard
-  pages: Omit<OwnPagesParts, 'bind' | 'guard'>
+  pages: Omit<AdminRoutesParts, 'bind' | 'guard'>
 }
 
 /** The app for the admin routes on their own listener. */
@@ -384,7 +384,7 @@ function adminAppOf(bind: ListenAddress, { registry, log, guardOf, pages }: Admi
     registry,
     log,
     guard,
-    ownPages: createOwnPages({ ...pages, bind, guard }),
+    adminRoutes: createAdminRoutes({ ...pages, bind, guard }),
   })
 }
 

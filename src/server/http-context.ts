@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
-import type { OuterConnection } from '../access/outer-connection.ts'
+import type { ForwardedConnection } from '../access/forwarded-connection.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
@@ -69,7 +69,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   callerName: string | undefined = undefined
   identity: Identity | undefined = undefined
   forwarded = false
-  outer: OuterConnection | undefined = undefined
+  clientConnection: ForwardedConnection | undefined = undefined
   listing: 'list' | 'search' | undefined = undefined
   stay!: Stay
   meter: Meter | undefined = undefined
@@ -126,7 +126,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     return this.route.maxRequestSize
   }
   private get otherEnd(): string | undefined {
-    return this.outer ? this.outer.address : otherEndOf(this.c)
+    return this.clientConnection ? this.clientConnection.address : otherEndOf(this.c)
   }
   /** Read only after the `replica` step, which decides whether the request was forwarded. */
   get address(): string | undefined {

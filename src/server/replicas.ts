@@ -1,8 +1,9 @@
+import { decodeClient, encodeClient } from '../access/forwarded-connection.ts'
 import { HttpResponse } from '../access/http-response.ts'
-import { outerOf, outerText } from '../access/outer-connection.ts'
 import { limitReached } from '../access/refusals.ts'
 import type { Step } from '../access/steps.ts'
 import {
+  CLIENT_HEADER,
   type Cluster,
   type Forwarded,
   type ForwardOutcome,
@@ -11,7 +12,6 @@ import {
   isMarkOf,
   MEMBERS_HEADER,
   markOf,
-  OUTER_HEADER,
   PROOF_HEADER,
   type Reach,
   within,
@@ -48,8 +48,8 @@ export function replicaStep(cluster: Cluster): Step {
       const received = hop === undefined ? undefined : cluster.receive(hop, request.method, request.target())
       if (received === undefined) return undefined
       request.forwarded = true
-      const outer = received.by === 'worker' ? request.headers[OUTER_HEADER] : undefined
-      if (outer !== undefined) request.outer = outerOf(outer)
+      const client = received.by === 'worker' ? request.headers[CLIENT_HEADER] : undefined
+      if (client !== undefined) request.clientConnection = decodeClient(client)
       request.replyHeaders[PROOF_HEADER] = received.proof
       const from = request.headers[FROM_HEADER]
       const greeting = from === undefined ? undefined : cluster.greet(from)
@@ -99,7 +99,9 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
   const bound = { prefix: context.route.prefix, caller: context.caller }
   const isOwn = (owner: string) => owner === address
   const lineOf = (owner: string) => lineFor(context, owner)
-  const reach = cluster.reach(context.forwarded ? (context.outer ? 'worker' : 'replica') : undefined)
+  const reach = cluster.reach(
+    context.forwarded ? (context.clientConnection ? 'worker' : 'replica') : undefined,
+  )
 
   /** Whether a request from a replica may be forwarded to another one. */
   function mayReach(owner: string): boolean {
@@ -127,7 +129,7 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
       method: context.method,
       target: context.target(),
       headers: { ...context.headers, 'x-request-id': context.requestId },
-      outer: outerText(context.socket, context.forwarded),
+      client: encodeClient(context.socket, context.forwarded),
       body,
       signal: gone.signal,
       onEnd: ended,
@@ -233,7 +235,7 @@ async function ask(
       'x-request-id': context.requestId,
     },
     // The worker that serves the client has counted the call.
-    outer: outerText(context.outer ?? context.socket, true),
+    client: encodeClient(context.clientConnection ?? context.socket, true),
     body: stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
     signal,
     onEnd() {},
@@ -274,7 +276,7 @@ async function tell(
     method: context.method,
     target: context.target(),
     headers: { ...context.headers, 'x-request-id': context.requestId },
-    outer: outerText(context.socket, context.forwarded),
+    client: encodeClient(context.socket, context.forwarded),
     body,
     signal: new AbortController().signal,
     onEnd() {},

@@ -35,7 +35,7 @@ export class StdioContext implements LineContext, StepRequest {
   callerName: string | undefined = undefined
   identity: undefined = undefined
   forwarded = false
-  outer: undefined = undefined
+  clientConnection: undefined = undefined
   listing: 'list' | 'search' | undefined = undefined
   stay!: Stay
   meter: Meter | undefined = undefined

@@ -158,7 +158,7 @@ async function apply(
     changed.filter((one) => one !== undefined),
     settings,
   )
-  if (json) printJson({ applied, findings, notifications })
+  if (json) printJson({ applied, findings, told: notifications })
   else {
     const rows = applied.map(({ change, name, tenant, version, was = '' }) => [
       change,
@@ -360,7 +360,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, context: Sto
     notifier: readStored(one, context).configuration?.notifier,
   }))
   const notifications = await notifyGateways(notified, settings)
-  if (flags.format === 'json') printJson({ deleted, notifications })
+  if (flags.format === 'json') printJson({ deleted, told: notifications })
   else {
     for (const one of deleted)
       process.stdout.write(`deleted ${printable(qualifiedName(one))}, version ${one.version}\n`)

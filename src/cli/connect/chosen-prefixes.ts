@@ -9,10 +9,10 @@ import { previewTable } from '../../server/live.ts'
 import type { PrefixStatus, Status } from '../../server/status.ts'
 import { openStore } from '../../store/index.ts'
 import { silentLog } from '../../telemetry/silent.ts'
-import { askOwnPage } from '../ask-own-page.ts'
+import { askAdmin } from '../ask-admin.ts'
 import { environmentOf } from '../env-files.ts'
 import { noSuch } from '../options.ts'
-import { ownPagesOf } from '../settings.ts'
+import { adminUrlOf } from '../settings.ts'
 import { VERSION } from '../version.ts'
 
 export interface EndpointFlags {
@@ -102,8 +102,8 @@ async function servedPrefixes(
   if (settings.storage) return storedPrefixes(settings)
   if (isOptional) return []
   const isNear = gateway !== undefined && !settings.admin && isHere(new URL(gateway))
-  const pages = isNear ? gateway : ownPagesOf(settings)
-  const status = await askOwnPage<Status>(pages, '/_status', settings).catch(({ message }: Error) => {
+  const pages = isNear ? gateway : adminUrlOf(settings)
+  const status = await askAdmin<Status>(pages, '/_status', settings).catch(({ message }: Error) => {
     throw new Error(
       `the settings name no \`storage\`, so only the running gateway knows the prefixes: ${message} Start it with \`plantgw serve\`, or give --url and the prefixes`,
     )

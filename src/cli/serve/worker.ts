@@ -7,8 +7,8 @@ import { HOP_HEADER } from '../../cluster/index.ts'
 import { createWorkerCluster, type WorkerCluster } from '../../cluster/workers.ts'
 import type { Settings } from '../../config/index.ts'
 import { isPlantsPath } from '../../plants/index.ts'
+import { isAdminRoute } from '../../server/admin-routes.ts'
 import { createGateway, type Gateway } from '../../server/gateway.ts'
-import { isOwnPage } from '../../server/own-pages.ts'
 import type { Shared } from '../../server/shared-parts.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { watchEventLoop } from '../../telemetry/loop-delay.ts'
@@ -210,7 +210,7 @@ function sharedParts(
       },
     },
     elsewhere: (c) =>
-      isOwnPage(c.req.path) || isPlants(c.req.path)
+      isAdminRoute(c.req.path) || isPlants(c.req.path)
         ? askPage(c, (request) => channel.ask('page', request))
         : undefined,
   }

@@ -1,5 +1,5 @@
 import { type Settings, socketPath } from '../config/index.ts'
-import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
+import { type AdminUrl, askGateway, pageText } from '../notify/ask-gateway.ts'
 
 /** Maximum bytes of the answer. */
 const MAX_SIZE = 64 * 1024 * 1024
@@ -9,7 +9,7 @@ const MAX_SIZE = 64 * 1024 * 1024
  * @param base URL of the admin routes, or `unix:PATH`
  * @throws Error with the URL and the reason
  */
-export async function askOwnPage<Answer extends { configurations: unknown }>(
+export async function askAdmin<Answer extends { configurations: unknown }>(
   base: string,
   path: '/_diff' | '/_status',
   { admin }: Pick<Settings, 'admin'>,
@@ -34,7 +34,7 @@ export async function askOwnPage<Answer extends { configurations: unknown }>(
   )
 }
 
-function pageAt(base: string, path: string): OwnPage {
+function pageAt(base: string, path: string): AdminUrl {
   const socket = socketPath(base)
   if (socket) return { url: new URL(`http://localhost${path}`), socket }
   if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)

@@ -27,7 +27,7 @@ import { TableRefused } from './shared-parts.ts'
 import { type Status, shownFinding } from './status.ts'
 import { PAGE_HEADERS, statusPage } from './status-page.ts'
 
-export interface OwnPagesParts {
+export interface AdminRoutesParts {
   /** Address of their listener. */
   bind: ListenAddress
   access: (asker: Asker) => AdminPrincipal | undefined
@@ -46,7 +46,7 @@ export interface OwnPagesParts {
   proxies?: Proxies
 }
 
-export interface OwnPages {
+export interface AdminRoutes {
   /** Answers a request for an admin route; undefined for other paths. */
   answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined
   /** Whether the sender may see everything without a token. */
@@ -71,12 +71,12 @@ const MAX_BODY = 4096
 export const PROBES: ReadonlySet<string> = new Set(['/_health', '/_ready'])
 
 /** Whether a path is an admin route. */
-export function isOwnPage(path: string): boolean {
+export function isAdminRoute(path: string): boolean {
   return Object.hasOwn(METHODS, path)
 }
 
 /** The health checks alone, for a listener beside `admin.listen`. */
-export function probesOnly(pages: OwnPages): OwnPages {
+export function probesOnly(pages: AdminRoutes): AdminRoutes {
   return {
     answer: (c, headers) => (PROBES.has(c.req.path) ? pages.answer(c, headers) : undefined),
     isOpenTo: () => false,
@@ -84,7 +84,7 @@ export function probesOnly(pages: OwnPages): OwnPages {
 }
 
 /** `/_reload`, `/_diff`, `/_status`, `/_health`, `/_ready` and `/metrics`. */
-export function createOwnPages(parts: OwnPagesParts): OwnPages {
+export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
   const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins, proxies } = parts
   const isBoundHere = isLocal(bind)
   async function page(c: Context, headers: RequestHeaders, principal: AdminPrincipal): Promise<HttpResponse> {
@@ -157,7 +157,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
   }
 }
 
-async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<HttpResponse> {
+async function reload(c: Context, { reloads, served }: AdminRoutesParts): Promise<HttpResponse> {
   const asked = await nameOf(c)
   if ('refused' in asked) return asked.refused
   const { name } = asked

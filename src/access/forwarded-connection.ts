@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { type CertificateNames, certificateNames } from './client-certificate.ts'
 
 /** The client's connection, for a request forwarded by another worker. */
-export interface OuterConnection {
+export interface ForwardedConnection {
   /** IP address of its other end. */
   address?: string | undefined
   certificate?: CertificateNames | undefined
@@ -11,16 +11,19 @@ export interface OuterConnection {
 }
 
 /** Encoded as a header value. @param connection the socket, or its description from another worker */
-export function outerText(connection: Socket | OuterConnection | undefined, isGateway: boolean): string {
+export function encodeClient(
+  connection: Socket | ForwardedConnection | undefined,
+  isGateway: boolean,
+): string {
   const known =
     connection && 'remoteAddress' in connection
       ? { address: connection.remoteAddress, certificate: certificateNames(connection) }
       : connection
-  const outer: OuterConnection = { ...known, isGateway }
-  return Buffer.from(JSON.stringify(outer)).toString('base64url')
+  const forwarded: ForwardedConnection = { ...known, isGateway }
+  return Buffer.from(JSON.stringify(forwarded)).toString('base64url')
 }
 
 /** @param text of `outerText`, from a worker */
-export function outerOf(text: string): OuterConnection {
+export function decodeClient(text: string): ForwardedConnection {
   return JSON.parse(Buffer.from(text, 'base64url').toString())
 }
