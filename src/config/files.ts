@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
-import { readdir, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, join, relative, resolve, sep } from 'node:path'
 import { type Finding, finding } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
@@ -32,20 +32,18 @@ export function mayBeConfiguration({ file, text }: Source): boolean {
 /**
  * The files that a path stands for: for a folder every `*.yaml`, `*.yml` and `*.json` in and below it; hidden ones,
  * `node_modules` and `plantgw.lint.yaml` apart. Adds a finding where there are none.
- * @param folders takes the folders in which these files are, those behind symbolic links too
  * @param links takes the files that are links, and whether they lead to somewhere else than in or below the folder
  */
 export async function filesOf(
   path: string,
   findings: Finding[],
-  folders?: Set<string>,
   links?: Map<string, boolean>,
 ): Promise<string[]> {
   if (path === '-') return [path]
   try {
     if (!(await stat(path)).isDirectory()) return [path]
     const onLink = (link: string) => links?.set(link, links.get(link) || leadsOutside(link, path))
-    const files = await configurationFiles(path, findings, folders, onLink)
+    const files = await configurationFiles(path, findings, onLink)
     if (files.length === 0) findings.push(noFiles(path))
     return files
   } catch (error) {
@@ -66,17 +64,12 @@ export interface NamedFiles {
   outside: ReadonlySet<string>
 }
 
-/** @param folders, @param links as of `filesOf` */
-export async function filesAt(
-  paths: readonly string[],
-  findings: Finding[],
-  folders?: Set<string>,
-  links = new Map<string, boolean>(),
-): Promise<NamedFiles> {
+export async function filesAt(paths: readonly string[], findings: Finding[]): Promise<NamedFiles> {
+  const links = new Map<string, boolean>()
   const identityOf = (file: string) => (paths.length === 1 || file === '-' ? file : resolve(file))
   const named = new Set(paths.map(identityOf))
   const found = new Map<string, readonly string[]>()
-  for (const path of paths) found.set(path, await filesOf(path, findings, folders, links))
+  for (const path of paths) found.set(path, await filesOf(path, findings, links))
   const all = [...found.values()].flat()
   // Files of one folder differ.
   const names = paths.length === 1 ? all : distinct(all, identityOf)
@@ -104,20 +97,16 @@ const SKIPPED: ReadonlySet<string> = new Set([LINT_CONFIG_FILE, 'node_modules'])
 async function configurationFiles(
   folder: string,
   findings: Finding[],
-  folders: Set<string> | undefined,
   onLink: (link: string) => void,
 ): Promise<string[]> {
-  folders?.add(folder)
   const entries = await readdir(folder, { withFileTypes: true })
   const files: string[] = []
-  // To join the same folder to each of thousands of names takes longer than all else here.
-  const start = join(folder, '_').slice(0, -1)
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue
-    const path = start + entry.name
+    const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       try {
-        files.push(...(await configurationFiles(path, findings, folders, onLink)))
+        files.push(...(await configurationFiles(path, findings, onLink)))
       } catch (error) {
         findings.push(unreadable(path, error))
       }
@@ -127,7 +116,6 @@ async function configurationFiles(
       if (!entry.isSymbolicLink() || !(await mayBeFile(path))) continue
       files.push(path)
       onLink(path)
-      folders?.add(dirname(await realpath(path).catch(() => path)))
     }
   }
   return files

@@ -27,6 +27,17 @@ const cases: [name: string, text: string, code: string | undefined][] = [
     undefined,
   ],
   [
+    'a long text again and again',
+    `name: a\nx-a: &a "${'b\n '.repeat(200_000)}\${C}"\nx-b: [${'*a, '.repeat(many)}]\nx-c:\n${'  *a : 1\n'.repeat(many)}`,
+    'too-many-findings',
+  ],
+  [
+    'comments of hashes',
+    `x-a: [\n${`${'#'.repeat(200)}\n`.repeat(1000)}]\nx-b:\n${'#'.repeat(many)}`,
+    'missing-key',
+  ],
+  ['a long line', `x-a: [\n${' '.repeat(1_000_000)}x ${'| '.repeat(500_000)}\n]\n`, 'missing-key'],
+  [
     'tools that do not exist',
     `name: a\nrouters: [{server: s, prefix: /a}]\nservers: [{name: s, allowedTools: [${Array.from({ length: many }, (_, i) => `tool${i}x`)}]}]\ntools:\n${Array.from({ length: 3000 }, (_, i) => `- {name: tol${i}, endpoint: e}`).join('\n')}`,
     'dangling-tool',

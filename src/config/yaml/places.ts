@@ -1,4 +1,4 @@
-import { SCALAR_STYLE } from 'js-yaml'
+import { SCALAR_STYLE, type ScalarEvent } from 'js-yaml'
 import type { Range } from '../../findings/index.ts'
 import type { Env, Locate, Path } from '../model.ts'
 import { placeBefore, replaceEnv } from './env.ts'
@@ -44,19 +44,27 @@ export function placeInScalar(
   start: number,
   end: number,
 ): Range {
-  node.trace ??= traceOf(text, node) ?? { starts: [], ends: [] }
-  const { starts, ends } = node.trace
-  if (start < 0 || end < start || end >= starts.length) return range(node.start, node.end)
-  const first = starts[start]!
+  const { scalar, source = '' } = node
+  if (!scalar || start < 0 || end < start || end > source.length) return range(node.start, node.end)
+  if (scalar.fast) return range(scalar.valueStart + start, scalar.valueStart + end)
+  const trace = traces.get(scalar) ?? traceOf(text, scalar, source)
+  traces.set(scalar, trace)
+  const first = trace.starts[start]
+  if (first === undefined) return range(node.start, node.end)
   // The end of a part is the end of its last character: what follows it may stand on another line.
-  return range(first, end === start ? first : Math.max(first, ends[end - 1]!))
+  return range(first, end === start ? first : Math.max(first, trace.ends[end - 1]!))
 }
 
+/** A scalar may hold many places, and many aliases may stand for it. */
+const traces = new WeakMap<ScalarEvent, Trace>()
+
 /** Where in the file each UTF-16 unit of a scalar's decoded text is written; `starts` has one more for the end. */
-export interface Trace {
+interface Trace {
   starts: number[]
   ends: number[]
 }
+
+const NOWHERE: Trace = { starts: [], ends: [] }
 
 /** White space, which is folded where it holds line breaks; then characters that stand for themselves. */
 const FOLDED = String.raw`(?<space>[ \t\r\n]+)|[^\s\\\']+|[^]`
@@ -69,10 +77,9 @@ const UNITS: Record<number, RegExp> = {
   ),
 }
 
-/** Follows the folding of lines and the escapes of scalars (YAML 1.2, 7.3 and 8.1); undefined where it cannot. */
-function traceOf(text: string, { scalar, source: value = '' }: YamlNode): Trace | undefined {
+/** Follows the folding of lines and the escapes of scalars (YAML 1.2, 7.3 and 8.1); empty where it cannot. */
+function traceOf(text: string, scalar: ScalarEvent, value: string): Trace {
   const trace: Trace = { starts: [], ends: [] }
-  if (!scalar || scalar.valueStart < 0) return undefined
   const { valueStart: from, valueEnd: to, indent, style } = scalar
   const taken = ` {0,${Math.max(0, indent)}}`
   const isBlock = !UNITS[style]
@@ -96,10 +103,10 @@ function traceOf(text: string, { scalar, source: value = '' }: YamlNode): Trace 
     // Folding may have taken it away.
     else if (groups.line !== undefined) put(/[ \n]/.test(value[done] ?? '') ? 1 : 0, at, 1)
     else if (groups.joined === undefined) {
-      if (!value.startsWith(piece, done)) return undefined
+      if (!value.startsWith(piece, done)) return NOWHERE
       put(piece.length, at, 1, 1)
     }
   }
   trace.starts.push(to)
-  return done === value.length ? trace : undefined
+  return done === value.length ? trace : NOWHERE
 }

@@ -106,7 +106,7 @@ function isIndentation(error: unknown, text: string): boolean {
   if (!(error instanceof YAMLException) || error.reason !== 'deficient indentation') return false
   const at = error.mark?.position ?? 0
   const before = text.slice(text.lastIndexOf('\n', at - 1) + 1, at)
-  return /[\]}]/.test(text.charAt(at)) || /\S.*\t/.test(before)
+  return /[\]}]/.test(text.charAt(at)) || before.trimStart().includes('\t')
 }
 
 /** A text with spaces put in. */
@@ -118,7 +118,8 @@ interface Moved {
 
 /** A line that closes a list or map; a line in which a block scalar begins. */
 const CLOSER = /^[ \t]*[\]}]/
-const BLOCK_HEADER = /^((?: |[-?] )*)(?:.*[\s:])?[|>][-+\d]*[ \t]*(?:#.*)?\r?$/
+const PREFIX = /^(?: |[-?] )*/
+const BLOCK_HEADER = /(?:^|[\s:])[|>][-+\d]*[ \t]*(?:#.*)?\r?$/
 
 /**
  * The text as most parsers read it, against YAML 1.2 or this parser: a line that begins with `]` or `}` needs no indentation,
@@ -136,13 +137,14 @@ function relaxed(text: string): Moved | undefined {
     const indent = line.search(/\S/)
     if (indent >= 0 && indent <= scalar) scalar = Number.POSITIVE_INFINITY
     if (scalar === Number.POSITIVE_INFINITY) {
+      const prefix = PREFIX.exec(line)![0].length
+      const rest = line.slice(prefix)
       if (CLOSER.test(line)) {
         out += ' '.repeat(widest + 1)
         sum += widest + 1
         added.push({ at: out.length, sum })
-      } else widest = Math.max(widest, /^(?: |[-?] )*/.exec(line)![0].length)
-      const prefix = BLOCK_HEADER.exec(line)?.[1]
-      if (prefix !== undefined) scalar = prefix.length - (/^[|>]/.test(line.slice(prefix.length)) ? 2 : 0)
+      } else widest = Math.max(widest, prefix)
+      if (BLOCK_HEADER.test(rest)) scalar = /^[|>]/.test(rest) ? prefix - 2 : prefix
     }
     if (sum > MAX_FILE_SIZE) return undefined
     out += indent < 0 ? `${line}\n` : `${line.slice(0, indent)}${line.slice(indent).replaceAll('\t', ' ')}\n`

@@ -17,7 +17,7 @@ import { ANY, type Shape } from '../schemas.ts'
 import { envFileOf, unreadOf } from '../secret-files.ts'
 import { isWithheld, withheld } from '../tenant-env.ts'
 import { replaceEnv } from './env.ts'
-import { placeInScalar, type Trace } from './places.ts'
+import { placeInScalar } from './places.ts'
 import { type Parsed, QUOTE_TEMPLATE } from './syntax.ts'
 
 /** Deeper nesting is refused. */
@@ -40,8 +40,6 @@ export interface YamlNode {
   items?: YamlNode[]
   /** By key, those that are merged included. */
   members?: Map<string, Member>
-  /** Of a scalar that a place was looked for in. */
-  trace?: Trace
 }
 
 export interface Member {
@@ -122,7 +120,7 @@ class ValueReader {
     const at = this.#at
     const event = this.#events[at]!
     if (event.type === EVENT_ID.ALIAS) return this.#alias(shape)
-    if (this.#following > 0 && this.#aliased++ > MAX_ALIASED) return { value: null, node: this.#skip() }
+    if (this.#following > 0 && this.#isTooMuch(event)) return { value: null, node: this.#skip() }
     this.#anchor(event, at)
     if (event.type === EVENT_ID.SCALAR) return this.#scalar(event, shape)
     const { start } = event as MappingEvent
@@ -147,6 +145,12 @@ class ValueReader {
     if (this.#bare.has(node))
       this.#report(node, 'yaml-syntax', 'a template without quotes', { hint: QUOTE_TEMPLATE })
     return { value, node }
+  }
+
+  /** Counts what is read through an alias: of a long text each 128 characters. */
+  #isTooMuch(event: Event): boolean {
+    this.#aliased += 1 + (event.type === EVENT_ID.SCALAR ? (event.valueEnd - event.valueStart) >> 7 : 0)
+    return this.#aliased > MAX_ALIASED
   }
 
   #list(node: YamlNode, shape: Shape): Json[] {
@@ -219,7 +223,7 @@ class ValueReader {
     if (event.type === EVENT_ID.ALIAS) {
       const node = this.#skip()
       const target = this.#events[this.#anchors.get(this.#nameOf(event)) ?? -1]
-      return target?.type === EVENT_ID.SCALAR
+      return target?.type === EVENT_ID.SCALAR && !this.#isTooMuch(target)
         ? { ...node, scalar: target, source: getScalarValue(this.#text, target) }
         : node
     }
@@ -422,9 +426,9 @@ const CORE_TAG = 'tag:yaml.org,2002:'
 const SCALAR_TAGS: ReadonlySet<string> = new Set(['str', 'null', 'bool', 'int', 'float'])
 
 /** What may stand between two items of a block list. */
-const DASH = /(?:\s|#.*)*(?=-)/y
+const DASH = /(?:\s|#.*[\r\n])*(?=-)/y
 /** What may stand between the last value of a flow collection and its bracket. */
-const BRACKET = /(?:[\s,:?]|#.*)*[\]}]/y
+const BRACKET = /(?:[\s,:?]|#.*[\r\n])*[\]}]/y
 
 function isFlow(event: Event): boolean {
   return (event as SequenceEvent).style === COLLECTION_STYLE.FLOW
