@@ -1,7 +1,6 @@
 import type { Env, Server } from '../../config/index.ts'
 import { isWithheld, withheld } from '../../config/tenant-env.ts'
 import type { Finding } from '../../findings/index.ts'
-import { stringify } from '../../json/index.ts'
 import {
   type Memo,
   type Node,
@@ -13,7 +12,7 @@ import {
 } from '../../template/index.ts'
 import { capital } from '../../text/index.ts'
 import { jsonFault } from '../json-fault.ts'
-import type { Args, Subject } from '../subjects.ts'
+import type { Subject } from '../subjects.ts'
 import { checkBroken, nearestKeyword, reportSyntax } from './broken.ts'
 import { checkRef } from './known-names.ts'
 import { checkCommands, checkLiteralText, checkValue } from './node-checks.ts'
@@ -38,56 +37,6 @@ export interface Context {
  * @returns all its references below the root
  */
 export function checkTemplate(subject: Subject, context: Context, report: TemplateReporter): Ref[] {
-  const { memo } = context
-  const { source, place, phase, args, servers } = subject
-  // Everything that affects the result, except the position in the file and the content of `.Config`.
-  const key = `lint ${place} ${phase} ${servers.length > 0} ${memo.nameOf(args, writeArgs)}`
-  const keyWith = (nameOf: (server: Server) => string) => `${key} ${servers.map(nameOf).join(' ')}`
-  const keyOfHosts = () => keyWith(({ config }) => memo.nameOf(config, writeWithoutHosts))
-  const keyOfValues = () => keyWith((server) => memo.nameOf(server, writeConfig))
-  const known = memo.of(source)
-  const before = known && (known.get(key) ?? known.get(keyOfHosts()) ?? known.get(keyOfValues()))
-  if (before) return before as Ref[]
-  let sound = true
-  const refs = checkUnknown(subject, context, (one) => {
-    sound = false
-    report(one)
-  })
-  if (!sound) return refs
-  const isWhole = refs.some(({ path }) => path.length === 0 || path[0] === '*')
-  if (!isWhole && !source.includes('Config')) memo.keep(source, key, refs)
-  else memo.keep(source, isWhole || !printsConfig(source) ? keyOfValues() : keyOfHosts(), refs)
-  return refs
-}
-
-const PRINTED = /\{\{-?[ \t]*\.Config\.\w+[ \t]*-?\}\}/g
-
-/** Whether it only prints values of `.Config`. */
-function printsConfig(source: string): boolean {
-  return !source.replace(PRINTED, '').includes('Config')
-}
-
-/** A valid host name, followed by the end or the rest of the URL. */
-const HOST = /^(https?:\/\/)(?!(?:[^/]*\.)?xn)[a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)*(?=[:/]|$)/i
-
-/** Similar services have different hosts; a template that prints them is equally valid for each. */
-function writeWithoutHosts(config: Server['config']): string {
-  const written = Object.entries(config).map(([key, value]) => {
-    const [match, scheme] = HOST.exec(value) ?? []
-    return match === undefined ? [key, value] : [key, scheme, value.slice(match.length)]
-  })
-  return stringify(written)
-}
-
-function writeArgs({ schemas, always, required, inPath, slashes, open }: Args): string {
-  return stringify([[...schemas], [...always], [...required], [...inPath], slashes, open])
-}
-
-function writeConfig({ config }: Server): string {
-  return stringify(config)
-}
-
-function checkUnknown(subject: Subject, context: Context, report: TemplateReporter): Ref[] {
   const { source, place } = subject
   const { memo } = context
   if (!source.includes('{{')) {
