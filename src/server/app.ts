@@ -14,6 +14,7 @@ import { clientAddress, HttpContext, HttpRequestHead, otherEndOf, type Proxies }
 import { nothingHere } from './nothing-here.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
+import type { Elsewhere } from './shared-parts.ts'
 
 /** The plant store and its paths. */
 interface Plants {
@@ -35,8 +36,6 @@ export interface AppParts extends StepParts {
   /** Answers what another process serves, such as the admin routes; undefined: serve it here. */
   elsewhere?: Elsewhere
 }
-
-export type Elsewhere = (c: Context) => Promise<HttpResponse> | undefined
 
 type Env = { Variables: { context: HttpContext } }
 

@@ -1,11 +1,14 @@
+import type { Context } from 'hono'
+import type { HttpResponse } from '../access/http-response.ts'
 import type { Share } from '../access/share.ts'
 import type { Reload, Table } from '../build/types.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Env } from '../config/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
-import type { OtherWorkers } from '../upstream/index.ts'
-import type { Elsewhere } from './app.ts'
-import type { ServingStatus } from './status.ts'
+import type { OtherWorkers, ProxyStatus } from '../upstream/index.ts'
+
+/** Answers requests that another process serves; undefined: this one serves them. */
+export type Elsewhere = (c: Context) => Promise<HttpResponse> | undefined
 
 /** State that a worker shares with the other workers of its gateway. */
 export interface Shared {
@@ -43,6 +46,17 @@ export interface Workers {
   counted(): Promise<readonly Counted[]>
   /** What each worker serves now. */
   statuses(): Promise<readonly WorkerStatus[]>
+}
+
+/** What a process serves now. */
+export interface ServingStatus {
+  /** Client sessions. */
+  sessions: number
+  /** By prefix. */
+  sessionsOf: ReadonlyMap<string, number>
+  streams: number
+  /** Proxied servers, by prefix. */
+  upstreams: ReadonlyMap<string, ProxyStatus>
 }
 
 export interface WorkerStatus extends ServingStatus {

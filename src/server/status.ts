@@ -7,7 +7,7 @@ import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
 import type { LiveTable } from './live.ts'
 import type { PastReload } from './reloads.ts'
-import type { WorkerStatus } from './shared-parts.ts'
+import type { ServingStatus, WorkerStatus } from './shared-parts.ts'
 
 /** The state of the gateway, as answered by `GET /_status`. Times are ISO 8601 in UTC, ages whole seconds. */
 export interface Status {
@@ -28,17 +28,6 @@ export interface Status {
   workers?: Pick<WorkerStatus, 'worker' | 'pid' | 'startedAt' | 'connections' | 'sessions'>[]
   /** Newest first. */
   reloads: ReloadStatus[]
-}
-
-/** What a process serves now. */
-export interface ServingStatus {
-  /** Client sessions. */
-  sessions: number
-  /** By prefix. */
-  sessionsOf: ReadonlyMap<string, number>
-  streams: number
-  /** Proxied servers, by prefix. */
-  upstreams: ReadonlyMap<string, ProxyStatus>
 }
 
 export function servingStatus({ table }: LiveTable, registry: SessionRegistry): ServingStatus {
