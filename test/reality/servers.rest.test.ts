@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { promisify } from 'node:util'
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernTransport,
@@ -14,6 +11,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { freePort, plantgw } from '../support/process.ts'
 import type { Loose } from '../support/wire.ts'
+import { npmFolder, packageOf } from './npm.ts'
 
 /** Servers of other people, pinned; a new one is a line. `FOLDER` is one that exists. */
 const SERVERS: [spec: string, ...args: string[]][] = [
@@ -30,21 +28,32 @@ const SERVERS: [spec: string, ...args: string[]][] = [
   ['@perplexity-ai/mcp-server@1.2.1'],
   ['@notionhq/notion-mcp-server@2.5.2'],
   ['@openbnb/mcp-server-airbnb@0.3.0'],
+  ['@eslint/mcp@0.3.13'],
+  ['@mui/mcp@0.1.5'],
+  ['@antv/mcp-server-chart@0.9.10'],
+  ['howtocook-mcp@0.2.2'],
+  ['mcp-server-code-runner@0.1.8'],
+  ['@hubspot/mcp-server@0.4.0'],
+  ['@modelcontextprotocol/server-github@2025.4.8'],
+  ['@agent-infra/mcp-server-filesystem@1.2.29', '--allowed-directories', 'FOLDER'],
+  ['@knip/mcp@0.0.36'],
+  ['backlog-mcp-server@0.20.4'],
 ]
-const KEYS = ['TAVILY', 'EXA', 'BRAVE', 'AIRTABLE', 'PERPLEXITY'].map((name) => `${name}_API_KEY`)
-/** No service behind a server is asked for anything. */
-const ENV = Object.fromEntries([...KEYS, 'NOTION_TOKEN'].map((key) => [key, 'nothing-is-asked-with-it']))
+/** What the servers need to start; no service behind one is asked for anything. */
+const KEYS = [
+  ...['TAVILY', 'EXA', 'BRAVE', 'AIRTABLE', 'PERPLEXITY', 'BACKLOG'].map((name) => `${name}_API_KEY`),
+  ...['NOTION_TOKEN', 'PRIVATE_APP_ACCESS_TOKEN', 'BACKLOG_DOMAIN'],
+]
+const ENV = Object.fromEntries(KEYS.map((key) => [key, 'nothing-is-asked-with-it']))
 /** The other member of each list of servers; the second for the first. */
 const OTHERS = ['server-memory', 'server-sequential-thinking'] as const
 const otherThan = (name: string) => OTHERS.find((one) => one !== name)!
-/** Milliseconds to install all of them, and for one request. */
-const INSTALL = 600_000
+/** Milliseconds for one request. */
 const ANSWER = { timeout: 120_000 }
 
 const info = { name: 'reality', version: '1' }
 const capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } }
 
-const packageOf = (spec: string) => spec.slice(0, spec.lastIndexOf('@'))
 const nameOf = (spec: string) =>
   packageOf(spec)
     .replace(/^@(?:modelcontextprotocol\/)?/, '')
@@ -110,33 +119,21 @@ function compare(direct: Loose, through: Loose, ways: string, hasOther = false):
 }
 
 describe('servers of other people, directly and through the gateway', { timeout: 3_600_000 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'plantgw-reality-'))
+  const { folder, install, programOf } = npmFolder()
   let missing = ''
   let base = ''
-  const stop: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
+  const stop: (() => unknown)[] = []
   after(() => Promise.all(stop.reverse().map((one) => one())))
 
   /** The program of a package, as its own description names it. */
   function commandOf([spec, ...args]: (typeof SERVERS)[number]) {
-    const root = join(folder, 'node_modules', packageOf(spec))
-    const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    const program = typeof bin === 'string' ? bin : String(Object.values(bin)[0])
     const own = args.map((one) => (one === 'FOLDER' ? folder : one))
-    return { command: process.execPath, args: [join(root, program), ...own], env: ENV }
+    return { command: process.execPath, args: [programOf(spec), ...own], env: ENV }
   }
 
   before(async () => {
-    writeFileSync(join(folder, 'package.json'), '{"private":true}')
-    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps']
-    const args = ['install', ...options, ...SERVERS.map(([spec]) => spec)]
-    const failed = await promisify(execFile)('npm', args, { cwd: folder, timeout: INSTALL }).then(
-      () => undefined,
-      (error: Error & { stderr?: string }) => error.stderr || error.message,
-    )
-    if (failed !== undefined) {
-      missing = `npm cannot install the servers: ${failed.slice(0, 300)}`
-      return
-    }
+    missing = await install(SERVERS.map(([spec]) => spec))
+    if (missing) return
     const mcpServers = SERVERS.map((row) => ({ name: nameOf(row[0]), type: 'stdio', ...commandOf(row) }))
     const routers = mcpServers.flatMap(({ name }) => [
       { server: name, prefix: `/${name}` },
