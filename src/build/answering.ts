@@ -10,10 +10,10 @@ import { listedSkills, promptOf } from '../tools/skill-methods.ts'
 import { RESULT_TOOL } from '../tools/tasks.ts'
 import type { Definition, McpProxy, Together } from '../upstream/index.ts'
 import { mergeInstructions } from '../upstream/instructions.ts'
-import { type Chosen, combine, selectionOf } from './combined.ts'
+import { combine, selectionOf } from './combined.ts'
 import { keepsResults } from './keeps-results.ts'
 import type { OwnContext } from './prepare.ts'
-import type { Answering, LinkContext, Served } from './types.ts'
+import type { Answering, Chosen, LinkContext, Served } from './types.ts'
 
 /** Without what is another at each reload: listings are linked again. */
 export type PlaceContext = Omit<OwnContext, keyof LinkContext | 'kept' | 'memo'>

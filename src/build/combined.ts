@@ -1,4 +1,4 @@
-import { type Member, SEPARATOR } from '../config/index.ts'
+import { SEPARATOR } from '../config/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { Shaping } from '../shaping/index.ts'
 import { lazy, unknownText } from '../tools/argument-text.ts'
@@ -14,13 +14,7 @@ import type {
 } from '../tools/index.ts'
 import { shapedResponse } from '../upstream/shaped-result.ts'
 import { createToolFilter, type Selection } from '../upstream/tool-filter.ts'
-import type { PreparedServer } from './types.ts'
-
-/** A server behind a prefix, and what the router says of it. */
-export interface Chosen {
-  server: PreparedServer
-  member: Member
-}
+import type { Chosen, } from './types.ts'
 
 /** How tools and prompts are named. */
 export type Naming = 'prefixed' | 'plain'

@@ -1,5 +1,5 @@
 import type { Configuration, McpServer, Server } from '../config/index.ts'
-import type { Chosen } from './combined.ts'
+import type { Chosen } from './types.ts'
 
 /** Whether a tool behind a router keeps what is cut off its results. */
 export function keepsResults(chosen: readonly Chosen[]): boolean {

@@ -1,6 +1,5 @@
 import { type FoundMember, findMembers, type Servers } from '../config/index.ts'
-import type { Chosen } from './combined.ts'
-import type { LinkContext, Listing, Prepared, PreparedServer } from './types.ts'
+import type { Chosen, LinkContext, Listing, Prepared, PreparedServer } from './types.ts'
 
 /** The configurations of one tenant, by name. */
 type Known = Map<string, Prepared>

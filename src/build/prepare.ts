@@ -44,7 +44,6 @@ import type { RedactedKind } from '../tools/mask.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import type { CreateResilience, PinRecord, SharedServers } from '../upstream/index.ts'
 import { answeringMany, answeringOne, type Place, type PlaceContext } from './answering.ts'
-import type { Chosen } from './combined.ts'
 import { overridesKeep, toolsKeep } from './keeps-results.ts'
 import type { Outbound } from './outbound.ts'
 import type { PinLocks } from './pin-lock.ts'
@@ -52,7 +51,16 @@ import { KnownIssuers, routeAuth } from './route-auth.ts'
 import { discoveryOf, wordsOf } from './route-discovery.ts'
 import { cardDocument, serverCard } from './server-card.ts'
 import { skillsOf, skillsStampOf } from './skills-folder.ts'
-import type { Answering, Kept, LinkContext, Listing, Prepared, PreparedServer, Route } from './types.ts'
+import type {
+  Answering,
+  Chosen,
+  Kept,
+  LinkContext,
+  Listing,
+  Prepared,
+  PreparedServer,
+  Route,
+} from './types.ts'
 
 export interface PrepareContext extends AssembleContext {
   /** Of the configuration that is replaced, by their keys. */

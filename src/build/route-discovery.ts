@@ -1,17 +1,7 @@
 import { type Configuration, type McpServer, type Router, SEPARATOR } from '../config/index.ts'
 import { type Discovery, searchable, type ToolWords } from '../discovery/index.ts'
 import { wildcards } from '../text/index.ts'
-import type { Chosen } from './combined.ts'
-
-/** What is said of one server's tools, by the names that its clients see where it is alone. */
-type WordsOf = (tool: string) => ToolWords
-
-/** The same, made once it is asked for: most routers are never asked. */
-export interface ServerWords {
-  of: WordsOf
-  /** The groups that the overview of a router names. */
-  groups: () => readonly unknown[]
-}
+import type { Chosen, ServerWords, WordsOf } from './types.ts'
 
 export function wordsOf(name: string, configuration: Configuration): ServerWords {
   let made: WordsOf | undefined

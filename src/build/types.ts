@@ -1,5 +1,6 @@
 import type { RoutePolicy } from '../access/steps.ts'
-import type { Env, Notifier, Router, Settings } from '../config/index.ts'
+import type { Env, Member, Notifier, Router, Settings } from '../config/index.ts'
+import type { ToolWords } from '../discovery/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Backend, CallLog } from '../mcp/index.ts'
@@ -10,9 +11,23 @@ import type { UpstreamLabels } from '../telemetry/metrics.ts'
 import type { Lists, ToolsBackend } from '../tools/backend.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 import type { createProxy, Definition, McpProxy } from '../upstream/index.ts'
-import type { Chosen } from './combined.ts'
-import type { ServerWords } from './route-discovery.ts'
 import type { ConfigurationSource } from './source.ts'
+
+/** What is said of one server's tools, by the names that its clients see where it is alone. */
+export type WordsOf = (tool: string) => ToolWords
+
+/** The same, made once it is asked for: most routers are never asked. */
+export interface ServerWords {
+  of: WordsOf
+  /** The groups that the overview of a router names. */
+  groups: () => readonly unknown[]
+}
+
+/** A server behind a prefix, and what the router says of it. */
+export interface Chosen {
+  server: PreparedServer
+  member: Member
+}
 
 /** What a table is built of. */
 export interface BuildOptions {

@@ -1,8 +1,20 @@
 import { DEFAULT_TENANT } from '../config/index.ts'
-import { suggest } from '../findings/index.ts'
+import { type FindingCode, type Path, suggest } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import type { Check, Read } from './check.ts'
-import type { Claim } from './together.ts'
+
+/** Something that only one configuration may have, such as a name or a prefix. */
+export interface Claim {
+  /** Equal keys conflict. */
+  key: string
+  /** Text about this claim in the finding of a later one. */
+  value: string
+  code: FindingCode
+  path: Path
+  /** @param first `value` of the earlier claim */
+  message: (first: string) => string
+  hint: string
+}
 
 export const PREFIX_CHECKS: readonly Check[] = [
   {

@@ -1,23 +1,11 @@
 import { DEFAULT_TENANT, type ReadConfiguration, uniqueName } from '../config/index.ts'
-import { type Finding, type FindingCode, type Path, sortFindings, toFinding } from '../findings/index.ts'
+import { type Finding, sortFindings, toFinding } from '../findings/index.ts'
 import { atOnce, quote, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { listingSteps } from './listings.ts'
+import type { Claim } from './prefixes.ts'
 import { prefixClaims } from './prefixes.ts'
 import { REFERENCE_CHECKS } from './references.ts'
-
-/** Something that only one configuration may have, such as a name or a prefix. */
-export interface Claim {
-  /** Equal keys conflict. */
-  key: string
-  /** Text about this claim in the finding of a later one. */
-  value: string
-  code: FindingCode
-  path: Path
-  /** @param first `value` of the earlier claim */
-  message: (first: string) => string
-  hint: string
-}
 
 /** The first claim of each key. */
 type Taken = Map<string, { claim: Claim; read: Read }>

@@ -1,6 +1,15 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { isHere } from '../net/index.ts'
-import type { Endpoint } from './clients.ts'
+
+/** What a client needs to reach a prefix of the gateway. */
+export interface Endpoint {
+  /** Of the entry in the client's file. */
+  name: string
+  /** Of streamable HTTP, such as `http://127.0.0.1:5235/shop/mcp`. */
+  url: string
+  /** The environment variable with the bearer token; absent: the client needs none, or logs in by OAuth. */
+  tokenEnv?: string | undefined
+}
 
 /** An exact version: what a package registry serves as the latest one must not change what a client starts. */
 const MCP_REMOTE = 'mcp-remote@0.15.1'

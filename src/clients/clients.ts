@@ -1,16 +1,7 @@
 import { posix, win32 } from 'node:path'
 import type { JsonObject } from '../json/index.ts'
+import type { Endpoint } from './bridge.ts'
 import { bridgeTo } from './bridge.ts'
-
-/** What a client needs to reach a prefix of the gateway. */
-export interface Endpoint {
-  /** Of the entry in the client's file. */
-  name: string
-  /** Of streamable HTTP, such as `http://127.0.0.1:5235/shop/mcp`. */
-  url: string
-  /** The environment variable with the bearer token; absent: the client needs none, or logs in by OAuth. */
-  tokenEnv?: string | undefined
-}
 
 /** Where files of a user are. */
 export interface Places {

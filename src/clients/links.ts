@@ -1,4 +1,5 @@
-import { CLIENT_NAMES, clientOf, type Endpoint } from './clients.ts'
+import type { Endpoint } from './bridge.ts'
+import { CLIENT_NAMES, clientOf } from './clients.ts'
 import { newFile } from './new-file.ts'
 
 /** Addresses that open a client, which then asks whether to add the server. */

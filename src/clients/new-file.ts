@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json/index.ts'
-import type { Client, Endpoint } from './clients.ts'
+import type { Endpoint } from './bridge.ts'
+import type { Client } from './clients.ts'
 import { tableText } from './toml-text.ts'
 
 /** The file of a client that has only these servers. */

@@ -1,5 +1,6 @@
+export type Severity = 'error' | 'warning' | 'info'
+
 import CATALOGUE from './catalogue.json' with { type: 'json' }
-import type { Severity } from './finding.ts'
 
 /** What a code stands for. `docs/findings.md` and `plantgw explain` are made from it. */
 export interface CodeInfo {

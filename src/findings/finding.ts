@@ -1,9 +1,8 @@
 import { isOneEdit, nearest, type Position } from '../text/index.ts'
+import type { Severity } from './codes.ts'
 import { CODES, type FindingCode } from './codes.ts'
 
 export type { Position }
-
-export type Severity = 'error' | 'warning' | 'info'
 
 /** From `start` up to, not including, `end`. */
 export interface Range {

@@ -1,6 +1,7 @@
+export type { Severity } from './codes.ts'
 export { CHECKS, type CheckName, CODES, type CodeInfo, checkOf, codeInfo, type FindingCode } from './codes.ts'
 export { explain, listCodes } from './explain.ts'
-export type { Finding, Fix, Position, Range, Severity } from './finding.ts'
+export type { Finding, Fix, Position, Range } from './finding.ts'
 export {
   countFindings,
   exitCode,

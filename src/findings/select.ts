@@ -1,5 +1,6 @@
+import type { Severity } from './codes.ts'
 import { type CheckName, checkOf, type FindingCode } from './codes.ts'
-import { type Finding, type Severity, sortFindings } from './finding.ts'
+import { type Finding, sortFindings } from './finding.ts'
 
 /** Which findings are wanted, and as what. */
 export interface Selection {

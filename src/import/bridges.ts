@@ -1,5 +1,22 @@
 import { shellWords } from '../text/index.ts'
-import type { ClientServer } from './client-servers.ts'
+
+/** An MCP server in the description of a client or proxy. */
+export interface ClientServer {
+  name: string
+  type: 'stdio' | 'sse' | 'streamable-http'
+  command?: string
+  args: string[]
+  env: Record<string, string>
+  url?: string
+  headers: Record<string, string>
+  /** By the server's own names; absent: all. */
+  allowedTools?: string[]
+  blockedTools: string[]
+  /** Bearer tokens of a proxy's callers. */
+  tokens: string[]
+  /** Settings that a configuration cannot express, reported to the user. */
+  notes: string[]
+}
 
 /** Programs that bridge transports, which the gateway does itself. */
 const BRIDGE = /(?:^|[\\/])(supergateway|mcp-proxy|mcp-remote)(?:@[\w.^~-]+)?$/

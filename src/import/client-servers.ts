@@ -1,25 +1,8 @@
 import { foreignFile } from '../config/foreign-file.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shellWords } from '../text/index.ts'
+import type { ClientServer } from './bridges.ts'
 import { bridged } from './bridges.ts'
-
-/** An MCP server in the description of a client or proxy. */
-export interface ClientServer {
-  name: string
-  type: 'stdio' | 'sse' | 'streamable-http'
-  command?: string
-  args: string[]
-  env: Record<string, string>
-  url?: string
-  headers: Record<string, string>
-  /** By the server's own names; absent: all. */
-  allowedTools?: string[]
-  blockedTools: string[]
-  /** Bearer tokens of a proxy's callers. */
-  tokens: string[]
-  /** Settings that a configuration cannot express, reported to the user. */
-  notes: string[]
-}
 
 export interface ClientServers {
   servers: ClientServer[]

@@ -1,15 +1,8 @@
 import { type CurlOption, curlOptions } from './curl-options.ts'
 import { withoutSecrets } from './found-secrets.ts'
 import { hostTitle } from './host-title.ts'
-import {
-  type ExampleBody,
-  type ExampleField,
-  type ExampleRequest,
-  type Examples,
-  grouped,
-  type Login,
-  type Parameter,
-} from './requests.ts'
+import type { ExampleBody, ExampleField, ExampleRequest, Login, Parameter } from './logins.ts'
+import { type Examples, grouped } from './requests.ts'
 import { bodyFrom, requestTo } from './url-requests.ts'
 
 const DATA = ['data', 'data-raw', 'data-binary', 'data-ascii', 'data-urlencode', 'json']

@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { withoutSecrets } from './found-secrets.ts'
 import { hostTitle } from './host-title.ts'
-import { type ExampleBody, type ExampleRequest, type Examples, grouped, type Parameter } from './requests.ts'
+import type { ExampleBody, ExampleRequest, Parameter } from './logins.ts'
+import { type Examples, grouped } from './requests.ts'
 import { bodyFrom, fieldsOf, requestTo } from './url-requests.ts'
 
 /** Media types that pages load themselves. */

@@ -5,15 +5,8 @@ import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets, isValue } from './found-secrets.ts'
 import { jsonOf } from './json-of.ts'
-import {
-  type ExampleBody,
-  type ExampleField,
-  type ExampleRequest,
-  type Examples,
-  grouped,
-  type Login,
-  type Parameter,
-} from './requests.ts'
+import type { ExampleBody, ExampleField, ExampleRequest, Login, Parameter } from './logins.ts'
+import { type Examples, grouped } from './requests.ts'
 import { bodyFrom, pairsOf } from './url-requests.ts'
 
 /** Maximum depth of folders. */

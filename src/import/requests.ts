@@ -8,56 +8,8 @@ import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets } from './found-secrets.ts'
 import { jsonOf } from './json-of.ts'
+import type { ExampleBody, ExampleField, ExampleRequest, Parameter } from './logins.ts'
 import { isSecretPair, isSecretQuery, Logins } from './logins.ts'
-
-/** A recorded or written request as an example of an operation. */
-export interface ExampleRequest {
-  /** Empty: named after method and path. */
-  name: string
-  description: string
-  tags: string[]
-  method: string
-  /** Scheme, host and port, or a variable: `{baseUrl}`. Empty: unknown. */
-  origin: string
-  /** OpenAPI path template: `/users/{id}`. */
-  path: string
-  query: Parameter[]
-  /** Values may be templates. */
-  headers: Parameter[]
-  /** Path parameters by name. */
-  pathExamples: ReadonlyMap<string, Parameter>
-  body: ExampleBody | undefined
-  login: Login | undefined
-  /** Whether redirects are followed. */
-  follows?: boolean
-}
-
-export interface Parameter {
-  name: string
-  value: string
-  description?: string
-  /** Whether it was sent several times. */
-  isList?: boolean
-  /** Of a path parameter: secret regardless of its name. */
-  isSecret?: boolean
-}
-
-export type ExampleBody =
-  /** `type`: a specific media type. */
-  | { form: 'json'; value: Json; type?: string }
-  | { form: 'urlencoded' | 'multipart'; fields: ExampleField[] }
-  | { form: 'text'; type: string }
-  | { form: 'graphql'; query: string; variables: JsonObject; operation?: string }
-
-/** `type`: media type of a part other than a file. */
-export type ExampleField = Parameter & { isFile?: boolean; type?: string }
-
-/** The login; the secret itself only distinguishes logins, and comes from the environment later. */
-export type Login =
-  | { type: 'bearer' | 'basic'; value?: string }
-  | { type: 'apiKey'; in: 'header' | 'query'; name: string; value?: string }
-  /** A login that configurations cannot express. */
-  | { type: 'other'; scheme: string }
 
 export interface Examples {
   title: string

@@ -1,7 +1,7 @@
 import type { Json } from '../json/index.ts'
 import { visible } from '../mcp/visible.ts'
 import { isHeaderName } from '../openapi/tool-names.ts'
-import type { ClientServer } from './client-servers.ts'
+import type { ClientServer } from './bridges.ts'
 
 /**
  * A server without invisible characters, and without variables and headers that cannot be set, each reported as a note.

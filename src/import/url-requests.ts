@@ -1,7 +1,8 @@
 import type { Json } from '../json/index.ts'
 import { literal } from '../template/index.ts'
 import { jsonOf } from './json-of.ts'
-import { type ExampleBody, type ExampleRequest, grouped, openPath, type Parameter } from './requests.ts'
+import type { ExampleBody, ExampleRequest, Parameter } from './logins.ts'
+import { grouped, openPath } from './requests.ts'
 
 /** Longer bodies add nothing about their form. */
 const MAX_BODY = 256 * 1024

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { Json } from './index.ts'
 import type { Interest } from './scan.ts'
+
+/**
+ * A JSON value with exact numbers: what a double cannot hold is a `bigint` or an `ExactNumber`. So is what a double
+ * would write otherwise, in values of `parseVerbatim`.
+ */
+export type Json = null | boolean | number | bigint | ExactNumber | string | Json[] | JsonObject
+export type JsonObject = { [key: string]: Json }
 
 /**
  * A number that is neither an integer of at most 100 digits nor exact as a double, or one whose text is to be kept;

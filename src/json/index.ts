@@ -1,18 +1,11 @@
-import { ExactNumber, exact, parseExact, stringifyExact } from './exact.ts'
+import { ExactNumber, exact, type Json, type JsonObject, parseExact, stringifyExact } from './exact.ts'
 import { type Interest, type KeyWatch, scan } from './scan.ts'
 import { setOwn } from './values.ts'
 
 export { withoutComments } from './comments.ts'
-export { ExactNumber } from './exact.ts'
+export { ExactNumber, type Json, type JsonObject } from './exact.ts'
 export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
 export { isObject, pointerOf, pointerSegments, setOwn, valueAt } from './values.ts'
-
-/**
- * A JSON value with exact numbers: what a double cannot hold is a `bigint` or an `ExactNumber`. So is what a double
- * would write otherwise, in values of `parseVerbatim`.
- */
-export type Json = null | boolean | number | bigint | ExactNumber | string | Json[] | JsonObject
-export type JsonObject = { [key: string]: Json }
 
 /** Valid JSON, perhaps, but beyond `JSON_LIMITS`; the message says which limit. */
 export class JsonLimitError extends SyntaxError {}

@@ -1,5 +1,4 @@
-import { ExactNumber } from './exact.ts'
-import type { Json, JsonObject } from './index.ts'
+import { ExactNumber, type Json, type JsonObject } from './exact.ts'
 
 /** A JSON object: not null, an array or an exact number. */
 export function isObject(value: unknown): value is JsonObject {

@@ -1,7 +1,14 @@
 import { type Notifier, reloadTarget } from '../config/index.ts'
 import type { Guard } from '../net/index.ts'
 import { askGateway, pageText } from './ask-gateway.ts'
-import type { Notified } from './send.ts'
+
+/** What came of a notification. */
+export interface Notified {
+  /** One line for people. */
+  line: string
+  /** What a gateway that was called refused, or the first error that it tells of; others say it in their logs. */
+  fault?: string
+}
 
 /** Bytes of an answer that are read. */
 const LONGEST = 1024 * 1024

@@ -1,17 +1,10 @@
 import type { Notifier } from '../config/index.ts'
 import type { Guard } from '../net/index.ts'
+import type { Notified } from './api.ts'
 import { callReload } from './api.ts'
 import { writeMessage } from './message.ts'
 import { brokerLabel, publish } from './redis.ts'
 import { sendReloadSignal } from './signal.ts'
-
-/** What came of a notification. */
-export interface Notified {
-  /** One line for people. */
-  line: string
-  /** What a gateway that was called refused, or the first error that it tells of; others say it in their logs. */
-  fault?: string
-}
 
 /**
  * Tells gateways that configurations changed.

@@ -3,7 +3,7 @@ import { literal } from '../template/index.ts'
 import { isBytesType } from '../tools/answer.ts'
 import { TEXT_OR_FILE } from '../tools/schema.ts'
 import { isMap, mapOf, reasonOf, textOf, Unsupported } from './open-document.ts'
-import type { Body, Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
 import { pairsText } from './pairs.ts'
 import { flatten, toSchema } from './schema.ts'
 import {
@@ -13,12 +13,12 @@ import {
   isPlainObject,
   kindsOf,
   print,
-  type Style,
   sourceText,
-  type Writable,
   withFittingDefault,
   writable,
 } from './style.ts'
+import type { Body } from './swagger.ts'
+import type { Style, Writable } from './tool-draft.ts'
 import { addPart, type Draft, type DraftArg, leaveOutMember, type Pair } from './tool-draft.ts'
 import { isArgumentName, LENGTHS, plainText } from './tool-names.ts'
 

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, type Version } from './open-document.ts'
+import type { Body, Content } from './swagger.ts'
 import { oldContent, oldOperation, oldServers } from './swagger.ts'
 
 /** An operation in OpenAPI 3 form, with references to parameters and bodies resolved. */
@@ -22,15 +23,6 @@ export interface Operation {
   servers: Json | undefined
   /** The content of each success (2xx), empty if none; resolved on demand. @throws Unsupported */
   results: () => Content[]
-}
-
-/** Media types with their descriptions. */
-export type Content = (readonly [type: string, media: JsonObject])[]
-
-export interface Body {
-  required: boolean
-  description: string
-  content: Content
 }
 
 export interface Unread {

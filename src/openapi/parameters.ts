@@ -3,15 +3,8 @@ import { hasSlash } from '../template/index.ts'
 import type { Place } from './fixed.ts'
 import { mapOf, textOf, Unsupported } from './open-document.ts'
 import { toSchema, withExample } from './schema.ts'
-import {
-  conditionText,
-  inPlace,
-  type Style,
-  sourceText,
-  UNDEFINED,
-  type Writable,
-  writable,
-} from './style.ts'
+import { conditionText, inPlace, sourceText, UNDEFINED, writable } from './style.ts'
+import type { Style, Writable } from './tool-draft.ts'
 import { addPart, type Draft, type DraftArg, leaveOutMember } from './tool-draft.ts'
 import { isFraming, isHeaderName, LENGTHS } from './tool-names.ts'
 

@@ -1,23 +1,7 @@
 import type { JsonObject } from '../json/index.ts'
 import { isMap, listOf, mapOf, maps, Unsupported } from './open-document.ts'
 import { fittingDefault, isOf } from './schema.ts'
-import type { DraftArg, Pair } from './tool-draft.ts'
-
-/** How a value is written as text: the styles of OpenAPI, and `json` for a `content`. */
-export interface Style {
-  style: string
-  explode: boolean
-}
-
-/** A value's schema, restricted to what a style supports, and its kind. */
-export interface Writable {
-  schema: JsonObject
-  /** `deep`: members and items at any depth are pairs with brackets. */
-  kind: Kind | 'json' | 'deep'
-  /** Whether an array may also be a single value, if written alike. */
-  mixed?: boolean
-  leftOut: string[]
-}
+import type { DraftArg, Kind, Pair, Style, Writable } from './tool-draft.ts'
 
 export const UNDEFINED = 'no OpenAPI style defines how to write such a value there'
 
@@ -136,9 +120,6 @@ export function isPlainObject(schema: JsonObject): boolean {
   const kinds = kindsOf(schema)
   return kinds.size === 1 && kinds.has('object')
 }
-
-/** Kinds of values outside JSON. */
-export type Kind = 'scalar' | 'array' | 'object'
 
 const SCALARS = ['string', 'number', 'integer', 'boolean']
 

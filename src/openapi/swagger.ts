@@ -1,6 +1,14 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { listOf, mapOf, textOf } from './open-document.ts'
-import type { Body, Content } from './operations.ts'
+
+export interface Body {
+  required: boolean
+  description: string
+  content: Content
+}
+
+/** Media types with their descriptions. */
+export type Content = (readonly [type: string, media: JsonObject])[]
 
 /**
  * Swagger 2.0 in the terms of OpenAPI 3, one operation at a time.

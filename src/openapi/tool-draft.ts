@@ -3,8 +3,26 @@ import type { JsonObject } from '../json/index.ts'
 import { decide, type Fixed, type Fixing, type Place } from './fixed.ts'
 import { reasonOf, Unsupported } from './open-document.ts'
 import type { SchemaContext } from './schema.ts'
-import type { Style, Writable } from './style.ts'
 import { argumentName } from './tool-names.ts'
+
+/** How a value is written as text: the styles of OpenAPI, and `json` for a `content`. */
+export interface Style {
+  style: string
+  explode: boolean
+}
+
+/** A value's schema, restricted to what a style supports, and its kind. */
+export interface Writable {
+  schema: JsonObject
+  /** `deep`: members and items at any depth are pairs with brackets. */
+  kind: Kind | 'json' | 'deep'
+  /** Whether an array may also be a single value, if written alike. */
+  mixed?: boolean
+  leftOut: string[]
+}
+
+/** Kinds of values outside JSON. */
+export type Kind = 'scalar' | 'array' | 'object'
 
 /** An argument of a tool before its final form is decided. */
 export interface DraftArg {

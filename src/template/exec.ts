@@ -1,9 +1,8 @@
 import { pause } from '../text/index.ts'
 import { type Allowance, currentAllowance } from './allowance.ts'
 import { execFault, Fault } from './errors.ts'
-import type { Host } from './funcs/define.ts'
 import { type ActionNode, type BranchNode, callsAny, type Span, type TemplateNode } from './node.ts'
-import type { Limits, Place } from './types.ts'
+import type { Host, Limits, Place } from './types.ts'
 import { type Items, itemsOf, truth } from './values.ts'
 
 /** Steps after which a rendering pauses and looks at the clock. */

@@ -1,3 +1,15 @@
+/** The rendering as seen by a function. */
+export interface Host {
+  /** Whether values print as in Go instead of the dialect. */
+  readonly go: boolean
+  /** Maximum UTF-16 units of a text, and items of a list, that a function may create. */
+  readonly max: number
+  /** Charges steps. @throws Fault `limit` */
+  charge(steps: number): void
+  /** A missing value would be printed: an error in a URL, drops a header, nothing elsewhere. */
+  missing(): void
+}
+
 /**
  * Where the rendered text goes, which decides how values are escaped.
  * `go`: nothing is escaped and values print as Go prints them (for comparison with Go itself);

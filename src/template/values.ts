@@ -2,9 +2,8 @@ import { ExactNumber } from '../json/index.ts'
 import { execFault, typeFault } from './errors.ts'
 import { sortKeys } from './fmt/bytes.ts'
 import { GoTime } from './fmt/time.ts'
-import type { Host } from './funcs/define.ts'
 import { Complex, type Span } from './node.ts'
-import type { Roots } from './types.ts'
+import type { Host, Roots } from './types.ts'
 
 /**
  * Representation of Go's values: int is bigint, float64 number, string string (see bytes.ts), map a plain object, slice

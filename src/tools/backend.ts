@@ -10,7 +10,7 @@ import type {
   ParamHeader,
   StatelessServer,
 } from '../mcp/backend.ts'
-import type { Call, CallEnd } from '../mcp/call.ts'
+import type { Call, } from '../mcp/call.ts'
 import { missingCapability } from '../mcp/client-capabilities.ts'
 import { declaredParamHeaders } from '../mcp/mirror.ts'
 import {
@@ -46,7 +46,7 @@ import {
   TASKS_EXTENSION,
   Tasks,
 } from './tasks.ts'
-import type { CallContext, Prompts, Tools } from './types.ts'
+import type { Answer, CallContext, Method, Prompts, Tools } from './types.ts'
 
 export interface BackendParts {
   server: Pick<Server, 'name' | 'description'>
@@ -93,20 +93,6 @@ export interface Service {
   /** Cache scope of lists: `private` if callers are authenticated. */
   readonly cacheScope: 'public' | 'private'
 }
-
-/** Answers one request; a rejection is a bug and becomes an internal error. */
-export type Method = (params: JsonObject, call: Call) => Answer | Promise<Answer>
-
-/** `result` is the JSON text of an object without `resultType` and `_meta`; the latter is `meta`. */
-export type Answer =
-  | {
-      result: string
-      resultType?: 'task'
-      meta?: JsonObject
-      end?: CallEnd | undefined
-      cacheScope?: 'public' | 'private'
-    }
-  | { error: RpcError }
 
 /** Creates the backend of one server's HTTP tools and prompts. */
 export function createToolsBackend(parts: BackendParts): ToolsBackend {

@@ -11,8 +11,7 @@ import {
 } from '../mcp/index.ts'
 import { SKILLS_EXTENSION, type Skill, type SkillFile, type Skills } from '../skills/index.ts'
 import { cut, withoutHidden } from '../text/index.ts'
-import type { Answer, Method } from './backend.ts'
-import type { PromptDefinition, PromptResult } from './types.ts'
+import type { Answer, Method, PromptDefinition, PromptResult } from './types.ts'
 
 /** JSON text of the entries of `skills/list`. */
 export function listedSkills(skills: Skills): string {

@@ -17,10 +17,18 @@ import {
   type RpcError,
 } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { Answer, Method } from './backend.ts'
 import { outcomeOf } from './failure.ts'
 import type { Operation } from './operation.ts'
-import type { CallContext, CallOutcome, Operations, ToolDefinition, ToolResult, Tools } from './types.ts'
+import type {
+  Answer,
+  CallContext,
+  CallOutcome,
+  Method,
+  Operations,
+  ToolDefinition,
+  ToolResult,
+  Tools,
+} from './types.ts'
 
 /** Tasks of 2025-11-25 and of the extension `io.modelcontextprotocol/tasks`, backed by operations. */
 

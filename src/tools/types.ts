@@ -3,8 +3,11 @@ import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
 import type { UsedVariable } from '../config/secret-files.ts'
 import type { CredentialsOf } from '../credentials/credential.ts'
-import type { Report, Severity } from '../findings/finding.ts'
+import type { Severity } from '../findings/codes.ts'
+import type { Report } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import type { Call, CallEnd } from '../mcp/call.ts'
+import type { RpcError } from '../mcp/protocol.ts'
 import type {
   CancelSignal,
   Connection,
@@ -21,6 +24,20 @@ import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
 import type { OnRedacted } from './mask.ts'
 import type { Operation } from './operation.ts'
+
+/** `result` is the JSON text of an object without `resultType` and `_meta`; the latter is `meta`. */
+export type Answer =
+  | {
+      result: string
+      resultType?: 'task'
+      meta?: JsonObject
+      end?: CallEnd | undefined
+      cacheScope?: 'public' | 'private'
+    }
+  | { error: RpcError }
+
+/** Answers one request; a rejection is a bug and becomes an internal error. */
+export type Method = (params: JsonObject, call: Call) => Answer | Promise<Answer>
 
 /** A problem of a tool or prompt; the caller adds file and range. */
 export interface Problem extends Report {

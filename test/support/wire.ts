@@ -12,7 +12,8 @@ import type { Cors, RateRule } from '../../src/config/model.ts'
 import { SessionRegistry, type SessionRegistryOptions } from '../../src/mcp/index.ts'
 import { type AppParts, createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
-import { type Method, type Service, ToolsBackend } from '../../src/tools/backend.ts'
+import { type Service, ToolsBackend } from '../../src/tools/backend.ts'
+import type { Method } from '../../src/tools/types.ts'
 
 export interface Wire {
   app: Hono

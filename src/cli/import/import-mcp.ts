@@ -5,8 +5,9 @@ import { formatOption } from '../options.ts'
 import { jsonText, printFindings } from '../output.ts'
 import { fetchText } from './fetch-text.ts'
 import { configurationName } from './import-options.ts'
+import type { Files } from './import-text.ts'
 import { count, reasons, variableLines, writtenLines } from './import-text.ts'
-import { type Files, filesOf, type OutputFlags, writeImported } from './write-imported.ts'
+import { filesOf, type OutputFlags, writeImported } from './write-imported.ts'
 
 export function mcpCommand(exit: (code: number) => void): Command {
   return new Command('mcp')

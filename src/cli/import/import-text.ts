@@ -1,8 +1,10 @@
 import { dirname } from 'node:path'
 import type { Variable } from '../../import/secret-variables.ts'
-import type { Imported } from '../../openapi/index.ts'
+import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
 import { columns, jsonText } from '../output.ts'
-import type { Files } from './write-imported.ts'
+
+/** Configurations by the path of their files. */
+export type Files = ReadonlyMap<string, ImportedConfiguration>
 
 /** Maximum examples for each reason, and maximum reasons. */
 const MAX_EXAMPLES = 3

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
 import { writeNew } from '../write-new.ts'
+import type { Files } from './import-text.ts'
 import { importJson, importText, tooManyText } from './import-text.ts'
 
 /** Where and how to write an import. */
@@ -10,9 +11,6 @@ export interface OutputFlags {
   force?: boolean | undefined
   format: 'text' | 'json'
 }
-
-/** Configurations by the path of their files. */
-export type Files = ReadonlyMap<string, ImportedConfiguration>
 
 export function filesOf(configurations: readonly ImportedConfiguration[], output: string | undefined): Files {
   return new Map(configurations.map((one) => [join(output ?? '', `${one.name}.yaml`), one]))

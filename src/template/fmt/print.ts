@@ -1,7 +1,7 @@
 import { ExactNumber } from '../../json/index.ts'
 import { Fault } from '../errors.ts'
-import type { Host } from '../funcs/define.ts'
 import { Complex } from '../node.ts'
+import type { Host } from '../types.ts'
 import { asMap, Byte, kindOf, type Struct, typeName } from '../values.ts'
 import { sortedKeys, toBytes } from './bytes.ts'
 import { toJson } from './json.ts'

@@ -4,8 +4,9 @@ import { execFault, Fault, typeFault } from '../errors.ts'
 import { byteLength, byteSlice, compareBytes, isSurrogate, toBytes } from '../fmt/bytes.ts'
 import { printDialect, printGo, sprintf } from '../fmt/print.ts'
 import { Complex } from '../node.ts'
+import type { Host } from '../types.ts'
 import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
-import { checkLength, define, type FunctionEntry, type Host, paid } from './define.ts'
+import { checkLength, define, type FunctionEntry, paid } from './define.ts'
 
 /** The functions of Go's text/template. `and` and `or` are compiled, as they evaluate lazily. */
 export const builtins: readonly FunctionEntry[] = [

@@ -1,5 +1,5 @@
+import type { Host } from '../types.ts'
 /** Case conversion as in Go's strings, goutils and xstrings: one letter always becomes one letter. */
-import type { Host } from './define.ts'
 
 export function upperCase(text: string, host: Host): string {
   const all = text.toUpperCase()

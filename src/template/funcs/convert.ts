@@ -2,8 +2,9 @@ import { execFault } from '../errors.ts'
 import { sortKeys } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import { parseFloatText, parseInteger } from '../fmt/strconv.ts'
+import type { Host } from '../types.ts'
 import { asMap, isNumber, kindOf, type Plain } from '../values.ts'
-import { type Host, paid } from './define.ts'
+import { paid } from './define.ts'
 
 /** Sprig's conversions to text, numbers, lists and maps. */
 

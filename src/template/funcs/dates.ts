@@ -9,7 +9,8 @@ import {
   parseTime,
   ZERO_TIME,
 } from '../fmt/time.ts'
-import { define, type FunctionEntry, type Host } from './define.ts'
+import type { Host } from '../types.ts'
+import { define, type FunctionEntry } from './define.ts'
 
 export const dates: readonly FunctionEntry[] = [
   define('now', 'The current time', () => new GoTime(Date.now(), localZone())),

@@ -1,20 +1,9 @@
 import { Fault } from '../errors.ts'
+import type { Host } from '../types.ts'
 import type { Plain } from '../values.ts'
 
 /** Parameter types; `value` distinguishes nil and missing, `any` makes both nil. */
 export type ParamType = 'any' | 'value' | 'string' | 'int' | 'float' | 'bool' | 'map' | 'list'
-
-/** The rendering as seen by a function. */
-export interface Host {
-  /** Whether values print as in Go instead of the dialect. */
-  readonly go: boolean
-  /** Maximum UTF-16 units of a text, and items of a list, that a function may create. */
-  readonly max: number
-  /** Charges steps. @throws Fault `limit` */
-  charge(steps: number): void
-  /** A missing value would be printed: an error in a URL, drops a header, nothing elsewhere. */
-  missing(): void
-}
 
 /** A function of the template language. */
 export interface FunctionEntry {

@@ -1,7 +1,8 @@
 import { execFault } from '../errors.ts'
+import type { Host } from '../types.ts'
 import { asMap, kindOf, own, type Plain, removeMember, truth, typedList } from '../values.ts'
 import { copyMap, deepCopy, keysOf, newMap, toText, writable } from './convert.ts'
-import { define, type FunctionEntry, type Host } from './define.ts'
+import { define, type FunctionEntry } from './define.ts'
 
 export const dicts: readonly FunctionEntry[] = [
   define('dict pairs:any...', 'An object of alternating keys and values', dict),

@@ -1,8 +1,9 @@
 import { parse } from '../../json/index.ts'
 import { execFault, typeFault } from '../errors.ts'
 import { toJson } from '../fmt/json.ts'
+import type { Host } from '../types.ts'
 import { asMap, own, Struct, typeName } from '../values.ts'
-import { define, type FunctionEntry, type Host, paid } from './define.ts'
+import { define, type FunctionEntry, paid } from './define.ts'
 import { toQuery } from './query-pairs.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>

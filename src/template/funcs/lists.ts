@@ -1,8 +1,9 @@
 import { execFault } from '../errors.ts'
 import { compareBytes } from '../fmt/bytes.ts'
+import type { Host } from '../types.ts'
 import { truth, typedList } from '../values.ts'
 import { deepEqual, toInt, toList, toTexts } from './convert.ts'
-import { checkLength, define, type FunctionEntry, type Host, twins } from './define.ts'
+import { checkLength, define, type FunctionEntry, twins } from './define.ts'
 
 const onList = (name: string, doc: string, change: (list: readonly unknown[], host: Host) => unknown) =>
   twins(name, 'list:any', doc, ([list], host) => change(toList(list, host, name), host))

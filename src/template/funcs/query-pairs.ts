@@ -1,9 +1,10 @@
 import { Fault } from '../errors.ts'
 import { withoutLone } from '../fmt/bytes.ts'
 import { printDialect } from '../fmt/print.ts'
+import type { Host } from '../types.ts'
 import { asMap, type Plain } from '../values.ts'
 import { keysOf } from './convert.ts'
-import { checkLength, type Host } from './define.ts'
+import { checkLength } from './define.ts'
 
 /** Maximum nesting. */
 const MAX_DEPTH = 100

@@ -1,7 +1,8 @@
 import { execFault } from '../errors.ts'
 import { allMatches, expand, type Matcher, matcher, replaceMatches } from '../regex/matcher.ts'
+import type { Host } from '../types.ts'
 import { typedList } from '../values.ts'
-import { define, type FunctionEntry, type Host, twins } from './define.ts'
+import { define, type FunctionEntry, twins } from './define.ts'
 
 /** Recently used compiled expressions. */
 const cache = new Map<string, Matcher>()

@@ -1,10 +1,11 @@
 import { execFault } from '../errors.ts'
 import { byteLength, byteSlice } from '../fmt/bytes.ts'
 import { quote } from '../fmt/strconv.ts'
+import type { Host } from '../types.ts'
 import { typedList } from '../values.ts'
 import { camelCase, lowerCase, snakeCase, swapCase, titleCase, untitle, upperCase } from './cases.ts'
 import { newMap, toText, toTexts } from './convert.ts'
-import { checkLength, define, type FunctionEntry, type Host } from './define.ts'
+import { checkLength, define, type FunctionEntry } from './define.ts'
 
 export const strings: readonly FunctionEntry[] = [
   define('trim text', 'Without white space at both ends', ([text]) => text.trim()),

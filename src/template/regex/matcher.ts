@@ -1,4 +1,5 @@
-import { checkLength, type Host } from '../funcs/define.ts'
+import { checkLength } from '../funcs/define.ts'
+import type { Host } from '../types.ts'
 import { type Assertion, RegexError } from './parse.ts'
 import { assemble, type Instruction } from './program.ts'
 import { parseRe2 } from './re2.ts'
