@@ -18,7 +18,7 @@ compiles each template once, when it loads the file.
 | \`.Config.name\` | the server's \`config\` | everywhere |
 | \`.Args.name\` | the arguments of the call, with defaults | everywhere |
 | \`.Request.Headers.Name\` | the headers of the caller's request; \`{{index .Request.Headers "X-Trace-Id"}}\` for names with hyphens | everywhere |
-| \`.Caller.subject\` | who calls: also \`issuer\`, \`clientId\`, \`scopes\`, \`claims\`; empty if the router authenticates nobody ([authentication](authentication.md#credentials-for-upstreams)) | everywhere |
+| \`.Caller.subject\` | who calls: also \`issuer\`, \`clientId\`, \`scopes\`, \`claims\`; empty if the router has no authentication ([authentication](authentication.md#credentials-for-upstreams)) | everywhere |
 | \`.Request.Body\` | the body of the caller's request | everywhere |
 | \`.Response.Data.name\` | the upstream's response, if it is JSON | \`responseBody\`, \`errorBody\` |
 | \`.Response.Body\` | the upstream's response as a string | \`responseBody\`, \`errorBody\` |

@@ -16,7 +16,7 @@ export function adviceOn(
   return [...secrets, ...lintPractice(read, options), ...costsOf(read, prepared, options)]
 }
 
-/** What is in a file of another kind is nobody's mistake. */
+/** Findings in a file of another kind are no mistakes. */
 export function isForeign({ findings }: Pick<ReadConfiguration, 'findings'>): boolean {
   return findings.some(({ code }) => code === 'wrong-file')
 }
@@ -42,7 +42,7 @@ function costsOf(
     const route = own.routes.find((one) => one.prefix === (prefix === '/' ? '' : prefix))
     const characters = route && !route.proxy ? route.lists.tools.length : 0
     const tokens = tokensIn(characters)
-    // Where tools are searched for, nobody gets the list.
+    // With a tool search, clients do not get the list.
     const isSearched = mode === 'search' || (mode === 'auto' && tokens > above)
     if (!route || isSearched || tokens <= toolListTokens) return []
     const range = read.locate(['routers', i, 'prefix'])

@@ -108,7 +108,7 @@ function isClash({ code, file, related = [] }: Finding, read: ReadonlyMap<string
 }
 
 interface Scope {
-  /** Configurations of which something may change. */
+  /** Configurations that may change. */
   reads: readonly ReadConfiguration[]
   /** What is served of each of them, by its `id`, else by its file. */
   oldOf(read: ReadConfiguration): Prepared | undefined
@@ -196,8 +196,8 @@ function ranked(candidates: readonly Candidate[]): Candidate[] {
 }
 
 /**
- * All findings of a first load, with clashes of which one side is also broken otherwise: they would only show once that
- * is fixed.
+ * All findings of a first load, including clashes with a configuration that is also broken otherwise, which
+ * would only show once that is fixed.
  */
 export function everything({ findings }: Reading, made: readonly Finding[]): Finding[] {
   return sortFindings(unique([...findings, ...made]))
@@ -226,7 +226,7 @@ function isWithin(path: string, folders: ReadonlySet<string>): boolean {
   return false
 }
 
-/** Takes the candidates whose prefixes and name nobody holds; one that is refused may free or hold others. */
+/** Takes the candidates whose prefixes and name are free; a refused one may free or hold others. */
 function settle(
   kept: ReadonlySet<Prepared>,
   candidates: readonly Candidate[],

@@ -19,7 +19,7 @@ export interface OutboundRefusal {
   host: string
 }
 
-/** Paths of the gateway itself that whoever reaches it may ask; the store of plants beside them is an API like any other. */
+/** The gateway's own paths that are open to everyone; the plant store beside them is an API like any other. */
 const PROBES: ReadonlySet<string> = new Set(['/_health', '/_ready'])
 
 type Parts = Pick<Settings, 'outbound' | 'tenants' | 'plants'>
@@ -45,7 +45,7 @@ export class Outbound {
     return made
   }
 
-  /** Whoever writes configurations without a tenant has the machine anyway: what they name is theirs to know. */
+  /** Authors of configurations without a tenant control the machine anyway, so they may name any address. */
   private ofOperator(tenant: string): Guards {
     const { outbound, plants } = this.settings
     const make = this.maker(tenant, outbound)

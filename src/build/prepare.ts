@@ -89,7 +89,7 @@ export interface AssembleContext extends LinkContext {
   onUpstreamSession?: (session: UpstreamSessionRecord) => void
   /** Is called for every event stream of an MCP server that is lost or regained. */
   onStream?: (record: StreamRecord) => void
-  /** Is called for every question about a call of 2026-07-28 that nobody answered. */
+  /** Called for every approval request to a 2026-07-28 client that was not answered. */
   onUnanswered?: CallLog['onUnanswered']
   /** Writes the audit log; absent: there is none. */
   auditSink?: AuditSink
@@ -231,7 +231,7 @@ function readsFiles(tenant: string, tenants: readonly TenantSettings[] | undefin
   return tenant === DEFAULT_TENANT || !tenants
 }
 
-/** Who is told of the calls of its routes. */
+/** Receivers of the records of its calls. */
 function listenersOf(context: Omit<AssembleContext, keyof LinkContext>) {
   const { log, onCall, onSession, onUnanswered, auditSink, tracer } = context
   return { log, onCall, onSession, onUnanswered, auditSink, tracer }
@@ -277,7 +277,7 @@ function contextOf(tenant: string, given: PrepareContext) {
     isJudged: (router: Router) =>
       (router.authorize ?? own?.authorize) !== undefined || router.approval !== 'none',
     readsFiles: readsFiles(tenant, given.tenants),
-    /** Of which processes get what finds programs. */
+    /** Environment from which processes get `PATH` and the like. */
     processEnv: given.env,
   }
 }

@@ -27,7 +27,7 @@ export type ConfigurationSource = (
 /** Milliseconds for reading and checking all configurations again, be they thousands. */
 const RELOAD_TIMEOUT = 120_000
 
-/** The source, which once it was read keeps nobody waiting for ever: a disk may not answer. */
+/** Limits the time of all reads but the first, because a disk may not answer. */
 function patient(places: readonly string[], source: ConfigurationSource): ConfigurationSource {
   let isRead = false
   return async (env, options) => {

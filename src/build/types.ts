@@ -92,7 +92,7 @@ export interface PreparedServer {
   resultChars?: number | undefined
 }
 
-/** A router with a list of servers, some of which may be those of other configurations. */
+/** A router with a list of servers, possibly of other configurations. */
 export interface Listing {
   router: Router
   /** Makes its route of the servers that were found. */

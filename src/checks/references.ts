@@ -67,7 +67,7 @@ function checkOpen(
   report({
     code: 'open-router',
     path: isGiven ? ['auth', 'mode'] : ['prefix'],
-    message: `the router ${quote(router.prefix)} authenticates nobody, and other machines reach it at ${quote(exposedAt)}`,
+    message: `the router ${quote(router.prefix)} has no authentication, and other machines reach it at ${quote(exposedAt)}`,
     hint: `Add \`auth\`, such as \`{mode: bearer, tokens: [{token: "\${NAME}", caller: …}]}\``,
   })
 }

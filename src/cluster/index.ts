@@ -59,8 +59,8 @@ export type PassedBy = 'worker' | 'replica'
 
 /** Whom a request may be passed on to, by who has passed it on already. */
 export interface Reach {
-  /** Nobody. */
-  nobody: boolean
+  /** Whether the request was forwarded already, so it is not forwarded again. */
+  isForwarded: boolean
   isWithin(owner: string): boolean
   /** All of them. */
   others(): string[]
@@ -112,7 +112,7 @@ export function createCluster(
       const proof = hops.receive(header, method, target)
       return proof === undefined ? undefined : { proof, by: 'replica' }
     },
-    reach: (by) => ({ nobody: by !== undefined, isWithin: () => true, others }),
+    reach: (by) => ({ isForwarded: by !== undefined, isWithin: () => true, others }),
     meet: ({ owner, process }, question) => members.meet({ owner: gatewayOf(owner), process }, question),
     forget: (owner) => members.forget(gatewayOf(owner)),
     // To another gateway, nothing is said of the connection of the client.

@@ -10,8 +10,8 @@ export const FROM_HEADER = 'plantgw-hop-from'
 export const MEMBERS_HEADER = 'plantgw-hop-members'
 
 /**
- * The other replicas that may have a part of a session. A replica introduces itself to whoever opened a session that it
- * goes on with, and to all that this one knows: so each of them knows the others, without a list in the settings.
+ * The other replicas that may have a part of a session. A replica that continues a session introduces itself to the
+ * replica that opened it and to all replicas known there, so that no list in the settings is needed.
  */
 export interface Members {
   /**

@@ -65,7 +65,7 @@ export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluste
     const others = () => (by ? fellows() : [...fellows(), ...(outer?.reach(undefined).others() ?? [])])
     // A request of another gateway is for one of these workers.
     return {
-      nobody: by === 'worker',
+      isForwarded: by === 'worker',
       isWithin: (owner) => by === undefined || workerIn(owner) !== undefined,
       others,
     }

@@ -139,8 +139,8 @@ export function leadsOutside(link: string, folder: string): boolean {
 }
 
 /**
- * Stands for all that is wrong with such a file. Whoever may write to the folder may not be allowed to read what the
- * link leads to, so nothing of it is shown: no line, no key, no place.
+ * Replaces all findings of such a file: an author with access to the folder may lack access to the link's target, so no
+ * line, key or place of it is shown.
  */
 export function outsideFinding(file: string): Finding {
   return finding(

@@ -24,8 +24,8 @@ function decoded(part: string): string {
 }
 
 /**
- * The same text for configurations of which only one may be served. Without tenants in the settings their names are
- * nothing but labels, and the names of configurations are unique over all.
+ * A key that two served configurations cannot share. Without tenants in the settings, tenant names are only labels, and
+ * configuration names are unique in all tenants.
  */
 export function uniqueName(identity: Identity, tenants: readonly unknown[] | undefined): string {
   return tenants ? qualifiedName(identity) : identity.name

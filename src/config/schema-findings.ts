@@ -195,7 +195,7 @@ function bareValue(type: string | string[], data: unknown): { text: string; hint
 function requiredHint(data: unknown, path: Path): string | undefined {
   if (path.at(-1) !== 'required' || path.at(-3) !== 'properties') return undefined
   if (data === false) return 'Remove it: a property is optional unless its object lists it as required'
-  const hint = `\`required: [${path.at(-2)}]\` goes on the object, beside its \`properties\``
+  const hint = `\`required: [${path.at(-2)}]\` belongs to the object, beside its \`properties\``
   // `required` of an argument says that calls must give the argument itself.
   const ofArgument = path[2] === 'args' && path.length === 7
   return ofArgument ? `${hint}; for the object of an argument write it in the tool’s \`inputSchema\`` : hint

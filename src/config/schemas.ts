@@ -97,8 +97,8 @@ export function regexFault(text: string): string | undefined {
 const SMALL = 256 * 1024
 
 /**
- * All errors of a value by its schema. Of a large file the items of its lists are validated one by one, until
- * there are `most` errors, and of a single large item only the first error is told.
+ * All schema errors of a value. In a large file, list items are validated one by one until there are `most` errors; a
+ * single large item reports only its first error.
  */
 export function schemaErrorsOf(
   value: Json,

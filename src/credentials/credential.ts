@@ -12,7 +12,7 @@ export type { SentHeader } from './token-cache.ts'
 export interface CallerFacts {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Absent: nobody knows who calls. */
+  /** Absent: the caller is unknown. */
   readonly identity?: Identity | undefined
 }
 

@@ -7,7 +7,7 @@ import { type Holder, liveness, thisProcess } from './process.ts'
  * A lock file that outlives no process: a symbolic link that names its holder and leads nowhere, as file systems
  * keep a short one without a block of its own, so that also a full disk has room for it. It appears whole and only
  * where none is, its id is never used twice, and only its holder touches it while the holder lives. A dead holder's file is replaced only by
- * whoever holds the lock named after that dead holder's id, after looking again that it is still there;
+ * the holder of the lock named after that dead holder's id, after looking again that it is still there;
  * so of two starters that both saw the same dead holder only one replaces it. That second lock is taken in
  * the same way, so a starter that dies half-way blocks no other.
  */

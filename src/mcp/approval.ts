@@ -89,7 +89,7 @@ export function outcomeOfAnswer(result: Json | undefined): 'accepted' | 'decline
 const REASONS: Readonly<Record<Exclude<Unapproved, 'unavailable'>, string>> = {
   declined: 'the person who was asked declined it. Do not repeat the call unless the user asks for it',
   cancelled: 'the person who was asked gave no answer. Ask the user before you repeat the call',
-  timeout: 'nobody answered in time. Ask the user before you repeat the call',
+  timeout: 'no answer in time. Ask the user before you repeat the call',
 }
 
 /** Reason, and remedy, when the client cannot ask a person. */

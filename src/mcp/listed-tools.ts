@@ -145,7 +145,7 @@ async function fetchAll(ask: AskList, byDigest: ByDigest): Promise<ListedTools |
     const { result, error } = response
     if (isObject(error) && error.code === METHOD_NOT_FOUND) break
     if (!isObject(result) || !Array.isArray(result.tools))
-      return new Fault('invalid', 'The server gave no list of its tools, so nobody knows what they do')
+      return new Fault('invalid', 'The server gave no list of its tools, so it is unknown what they do')
     for (const tool of result.tools) tools.push(tool)
     rest ??= omit(result, 'tools', 'nextCursor')
     if (typeof result.nextCursor !== 'string') break

@@ -75,7 +75,7 @@ export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): vo
 /** Bytes kept of each end of an oversized line, to find the message id. */
 const ENDS = 256
 
-/** The id of a response of which only both ends are known, at the places where writers put it. */
+/** The id of a response from its first and last characters, at the usual places of an id. */
 export function idInEnds(head: string, tail: string): string | number | undefined {
   const id = '("(?:[^"\\\\]|\\\\.){0,200}"|-?\\d{1,15})'
   const found =

@@ -289,7 +289,7 @@ export class Session implements Resumable {
         asked.delete(id)
         resolve(answer)
         if (isObject(answer) || this.isEnded) return
-        const reason = answer === 'timeout' ? 'Nobody answered in time' : 'The call is over'
+        const reason = answer === 'timeout' ? 'No answer in time' : 'The call is over'
         const text = notificationText('notifications/cancelled', { requestId: id, reason })
         if (call.canStream()) call.message(text)
         else this.streams.at(-1)?.send(text)

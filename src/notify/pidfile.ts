@@ -42,7 +42,7 @@ export function takePidFile(path: string): () => void {
     for (let attempt = 0; !tryLink(mine, path); attempt++) {
       const pid = readPid(path)
       if (pid !== undefined && pid !== process.pid && isGateway(path, pid)) throw held(path, pid)
-      if (attempt > 2) throw new Error('another process keeps writing it')
+      if (attempt > 2) throw new Error('another process is using this PID file')
       if (holdsMore(path)) throw new PidFileError(`cannot write the pid file ${path}: ${HOLDS_MORE}`)
       // In this order, so that an id of a new gateway never stands beside what is said of another one.
       rmSync(holderOf(path), { force: true })

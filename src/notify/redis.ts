@@ -19,8 +19,8 @@ export function brokerLabel({ addr, tls }: RedisServer | RedisSettings): string 
 }
 
 /**
- * One connection, which is never made again by itself. In a Redis Cluster a message that one node is told reaches all of
- * them (https://redis.io/docs/latest/develop/pubsub/), so any node will do.
+ * One connection without reconnection. A Redis Cluster forwards a message published at any node to all of them
+ * (https://redis.io/docs/latest/develop/pubsub/).
  * @param attempt which of several addresses comes first
  * @param guard judges each address; absent: all are good
  * @throws BrokerError; NetFault for an address that is refused; Error when ioredis is not installed

@@ -22,10 +22,9 @@ export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncG
 }
 
 /**
- * Text that comes in pieces as the body of an answer: whole when there is one piece, else a stream that asks for a
- * piece once the client has taken the ones before.
- * @param breakOff is told of a fault after the first two pieces, when it is too late for another status, and ends
- *   the connection, so that the part is not taken for the whole; false where it cannot, then the stream fails
+ * The body of an answer from pieces of text: one string for one piece, else a stream that reads on demand.
+ * @param breakOff called with a fault after the first two pieces, when it is too late for another status; ends the
+ *   connection, so that the client does not take the part for the whole. False if it cannot: then the stream fails
  * @throws what `pieces` throws for the first two
  */
 export async function bodyOf(

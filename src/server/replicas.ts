@@ -105,7 +105,7 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
 
   /** Whether a request from a replica may be forwarded to another one. */
   function mayReach(owner: string): boolean {
-    if (!reach.nobody && reach.isWithin(owner)) return true
+    if (!reach.isForwarded && reach.isWithin(owner)) return true
     log.warn(lineOf(owner), 'request forwarded to the wrong replica; check its `advertise` address')
     return false
   }
@@ -144,7 +144,7 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
   }
 
   return {
-    isPassed: reach.nobody,
+    isPassed: reach.isForwarded,
     mayReach,
     ask: (owner, request, signal) => ask(context, parts, owner, request, signal),
     meet: (ticket) => cluster.meet(ticket, () => ({ target: context.target(), headers: context.headers })),
@@ -155,7 +155,7 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
     unseal: (state) => cluster.unseal(state, bound),
     isOwn,
     mark: () => markOf(address),
-    marked: (mark) => (reach.nobody ? undefined : reach.others().find((other) => isMarkOf(mark, other))),
+    marked: (mark) => (reach.isForwarded ? undefined : reach.others().find((other) => isMarkOf(mark, other))),
     forward,
     hasPlaces: cluster.placeOf !== undefined && !context.forwarded,
     inPlace(key, body, id) {
@@ -295,6 +295,6 @@ async function tell(
 const TELLING = 5_000
 const BROKEN = 'The replica that holds this session closed the connection; the call was not repeated'
 const SILENT =
-  'The replica that holds this session does not respond; what it was sent is not repeated, and may still be carried out'
+  'The replica that holds this session does not respond; the request was not retried and may have succeeded'
 const UNREAD = 'The replica that keeps this result did not return it; try again'
 const AWAY = 'The replica that holds this session is unreachable; try again'

@@ -25,7 +25,7 @@ export const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** Maximum prefixes with snippets for clients, each of which takes some kilobytes. */
+/** Maximum prefixes with snippets for clients; each takes some kilobytes. */
 const MAX_SNIPPETS = 100
 
 /** The status as a page: the same data as the JSON of `/_status`. */

@@ -25,8 +25,8 @@ export interface Listener {
 }
 
 /**
- * Listens on a connection of its own to what `tellChange` tells, and connects again by itself. Nothing is told of what
- * happened without a connection, so `then` is called when there is one again, and when it was lost: look then.
+ * Listens to `tellChange` on a connection of its own, and reconnects. Changes while disconnected are not reported, so
+ * `then` is also called when the connection is lost and when it is back.
  * @param url with the credentials
  * @param then must not throw
  */

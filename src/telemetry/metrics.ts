@@ -376,7 +376,7 @@ function upstreamCounters(counter: ReturnType<typeof countersOf>) {
 function countElsewhere(registers: Registry[], refusals: () => ReadonlyMap<string, number>): void {
   new Counter({
     name: 'plantgw_internal_errors_total',
-    help: "Faults of the gateway's own, each of which is an error in the log",
+    help: 'Internal errors of the gateway, each logged as an error',
     registers,
     collect() {
       this.reset()

@@ -21,7 +21,7 @@ import type { UpstreamRequest } from './types.ts'
 /** Maximum redirects in one call. */
 const MAX_REDIRECTS = 5
 
-/** Headers forwarded to another origin, none of which can be secret. */
+/** Headers forwarded to another origin; none can be secret. */
 const PORTABLE = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
 /** Options of one call. */

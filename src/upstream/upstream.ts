@@ -216,7 +216,7 @@ export class Upstream {
     return this.#open(resolved)
   }
 
-  /** The fault if a caller has too many sessions, none of which is idle; some are reserved for other callers. */
+  /** The fault if a caller has too many sessions and none is idle; some are reserved for other callers. */
   #shareTaken(sharer: string | undefined): Fault | undefined {
     const { maxSessions } = this.definition.server
     const left = Math.floor(maxSessions / LEFT_FOR_OTHERS)

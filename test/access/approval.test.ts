@@ -464,7 +464,7 @@ describe('while the person is asked', TIMEOUT, () => {
       ['elicitation/create', 'notifications/cancelled', undefined],
     )
     assert.equal(heard[1].params.requestId, heard[0].id)
-    assert.match(text(heard[2]), /nobody answered in time/)
+    assert.match(text(heard[2]), /no answer in time/)
     assert.equal(waiting.size, 0)
     registry.close()
   })

@@ -199,7 +199,7 @@ test('without a person: a clear error, a token, or the credentials of a client',
   assert.equal(nobody.code, 2)
   assert.match(
     nobody.err,
-    /asks for a login \(OAuth\), and nobody is at a terminal.*--token, --header, or --client-credentials/s,
+    /asks for a login \(OAuth\), and this is not a terminal.*--token, --header, or --client-credentials/s,
   )
   const machine = ['--client-credentials', '--client-id', MACHINE.client_id]
   const { code, out, err } = await outcome(['call', url, 'water', ...machine], {

@@ -39,8 +39,8 @@ test('beyond this machine serve opens no port for routers that authenticate nobo
     [lines[0], lines[1], lines[2]],
     [
       'plantgw: not started: other machines could call tools without saying who they are',
-      '  configs/shop.yaml:1:53: the router `/shop0` authenticates nobody, and other machines reach it at `0.0.0.0`',
-      '  configs/shop.yaml:1:113: the router `/shop1` authenticates nobody, and other machines reach it at `0.0.0.0`',
+      '  configs/shop.yaml:1:53: the router `/shop0` has no authentication, and other machines reach it at `0.0.0.0`',
+      '  configs/shop.yaml:1:113: the router `/shop1` has no authentication, and other machines reach it at `0.0.0.0`',
     ],
   )
   assert.ok(!stderr.includes('/shop2`'))
@@ -92,7 +92,7 @@ test('a reload opens nothing: the version with auth stays, and a new one is not 
   write(configuration('fresh', undefined))
   gateway.child.kill('SIGHUP')
   await gateway.until(/reloaded with errors/)
-  assert.match(gateway.stderr(), /the router `\/fresh0` authenticates nobody/)
+  assert.match(gateway.stderr(), /the router `\/fresh0` has no authentication/)
   assert.deepEqual([await status('/shop0/mcp'), await status('/fresh0/mcp')], [401, 404])
 })
 

@@ -101,7 +101,7 @@ export const AUTHORIZATION: Chapter = {
       when: 'a method that MCP does not have',
       send: within('proxied', '/proxied', 'admin/reset', {}, READ),
       answer: { status: 200, error: -32601 },
-      why: 'Nobody can say what it would do.',
+      why: 'Its effect is unknown.',
     },
     {
       when: 'a known method in another case',
@@ -353,7 +353,7 @@ const signed = (name: string, value: string): Refusal => ({
   gateway: 'open',
   send: { method: 'GET', path: '/_status', headers: { [name]: value } },
   answer: { status: 401, error: 'page', challenge: 'Bearer' },
-  why: 'A proxy stands between: whoever it lets through would be an admin.',
+  why: 'The request came through a proxy, so all its clients would be admins.',
 })
 
 export const PAGES: Chapter = {

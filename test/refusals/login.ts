@@ -144,7 +144,7 @@ export const LOGIN: Chapter = {
         error: -32600,
         challenge: challengeAt('/jwt/mcp', 'plants:read', 'invalid_token'),
       },
-      why: 'Whoever has stolen it could use it here: the gateway does not check the key. Ask for a token without DPoP or mTLS.',
+      why: 'A thief could use it here, because the gateway does not check the key. Ask for a token without DPoP or mTLS.',
     },
     {
       when: '`mode: jwt`, a token for a logout',
@@ -178,7 +178,7 @@ export const LOGIN: Chapter = {
     },
     bad('not a JWT', 'opaque', 'The authorization server issues opaque tokens: use `mode: introspection`.'),
     bad('`alg: none`', 'none', 'It is not signed.'),
-    bad('`alg: HS256`', 'HS256', 'Whoever checks a token with a shared secret can make one (RFC 8725, 2.1).'),
+    bad('`alg: HS256`', 'HS256', 'A shared secret that checks tokens can also make them (RFC 8725, 2.1).'),
     bad('signed with a key of somebody else', 'forged', 'The signature is not of a key of the issuer.'),
     bad('a changed payload', 'changed', 'The signature is of another payload.'),
     bad('an unknown `kid`', 'kid', 'The issuer does not publish this key; the keys were fetched again.'),
@@ -211,7 +211,7 @@ export const LOGIN: Chapter = {
     bad('no `exp`', 'no exp', CLAIM),
     bad('`exp` as a text', 'text exp', '`exp` is a number (RFC 7519, 2).'),
     bad('not valid yet', 'nbf', '`nbf` is in the future: compare the clocks of both machines (`clockSkew`).'),
-    bad('no `sub` and no `client_id`', 'no sub', 'Nobody would own its sessions.'),
+    bad('no `sub` and no `client_id`', 'no sub', 'Its sessions would have no owner.'),
     bad(
       'of the type of an ID token, for a client',
       'id token',
@@ -319,7 +319,7 @@ export const LOGIN: Chapter = {
       when: '`mode: introspection`, the issuer does not respond',
       send: call('/introspection-down', bearer('unknown')),
       answer: UNAVAILABLE,
-      why: 'Nobody can say whether the token is good.',
+      why: 'The token cannot be checked.',
     },
     {
       when: 'a prefix of a tenant, the token of another tenant',

@@ -259,7 +259,7 @@ test('rules about callers know client certificates and tokens of the tenant', as
     configuration().replace('/green/x}', `/green/x, authorize: {rules: [{tools: [get], ${rule}}]}}`)
   const nobody = (key: string) => [
     'authorize-without-login',
-    `the rule asks for \`${key}\`, but the router authenticates nobody`,
+    `the rule asks for \`${key}\`, but the router does not authenticate its callers`,
   ]
   const tls = { cert: 'cert.pem', key: 'key.pem', clientCa: 'ca.pem' }
   const settings = green({}, { tls })

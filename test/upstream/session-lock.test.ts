@@ -73,7 +73,7 @@ test('the wait begins anew whenever a call ends, and the fault says how long non
   assert.equal(fault?.kind, 'busy')
   assert.match(
     fault?.message ?? '',
-    /other calls in its session with the server s, none of which ended in 2 s/,
+    /waited 2 s for other calls in its session with the server s, and none ended/,
   )
 })
 

@@ -106,7 +106,7 @@ function checkBound(router: Router, report: Reporter, { configuration, doubtful,
     severity: isClosed ? 'error' : 'warning',
     message: asks
       ? `the rules of the tenant ${quote(owner.name)} in the settings ask who the caller is, and do not take the word of this \`auth\` for it`
-      : `the rules of the tenant ${quote(owner.name)} in the settings ask who the caller is, but the router authenticates nobody`,
+      : `the rules of the tenant ${quote(owner.name)} in the settings ask who the caller is, but the router does not authenticate its callers`,
     hint: 'Use `mode: jwt` without `jwksUrl`; or have `tokens` of the tenant or `tls.clientCa` in the settings',
   })
 }
@@ -162,7 +162,7 @@ function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: R
         path: [...path, key],
         message: options.clientCertificates
           ? `the rule asks for \`${key}\`, which client certificates do not have`
-          : `the rule asks for \`${key}\`, but the router authenticates nobody`,
+          : `the rule asks for \`${key}\`, but the router does not authenticate its callers`,
         hint: `${auth ? 'Write another `mode` in `auth`' : 'Add `auth` to the router'}, or remove \`${key}\``,
       })
   if (auth?.mode !== 'bearer') return

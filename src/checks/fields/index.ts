@@ -41,7 +41,7 @@ export const FIELD_CHECKS: readonly Check[] = [
           code: 'key-without-effect',
           path: ['skills'],
           isKey: true,
-          message: '`skills` are offered by `servers`, of which there are none',
+          message: '`skills` needs `servers`, and there are none',
           hint: 'Remove it: MCP servers have skills of their own',
         })
     },

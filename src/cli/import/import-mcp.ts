@@ -41,7 +41,7 @@ async function importMcp(from: string, { name, ...flags }: OutputFlags & { name?
   const written = flags.output !== undefined
   if (!written && flags.format === 'text' && files.size > 1)
     throw new Error(
-      `${file} has ${files.size} MCP servers, each of which becomes a configuration: write them to a folder with -o`,
+      `${file} has ${files.size} MCP servers, and each becomes a configuration: write them to a folder with -o`,
     )
   return writeImported(files, flags, {
     code: files.size > 0 ? 0 : 1,

@@ -143,7 +143,7 @@ class Person {
       const said = await this.loopback.wait(this.state, limit).catch(async (error) => {
         // An authorization server that has forgotten the client reports it only in the browser.
         await login.save({ client: undefined })
-        throw signal.aborted ? error : new Error(`nobody logged in within ${LOGIN_TIMEOUT / 60_000} minutes`)
+        throw signal.aborted ? error : new Error(`no login within ${LOGIN_TIMEOUT / 60_000} minutes`)
       })
       await auth(provider, { ...options, ...this.codeOf(said) })
     } finally {
@@ -250,5 +250,5 @@ class Person {
 }
 
 const NO_TERMINAL =
-  'the server asks for a login (OAuth), and nobody is at a terminal. Run the command once in a terminal, or with --no-browser and ' +
+  'the server asks for a login (OAuth), and this is not a terminal. Run the command once in a terminal, or with --no-browser and ' +
   'open the address that it prints; or pass --token, --header, or --client-credentials with --client-id and --client-secret'

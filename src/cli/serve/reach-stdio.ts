@@ -124,7 +124,7 @@ export function reachStdio(gateway: Gateway, { output, cut, prefix, settings, lo
       // After a signal, or if the client stops reading, do not wait for answers.
       const hurry = signal === undefined ? cut.then(() => {}) : new Promise<void>(() => {})
       Promise.race([hurry, output.broken])
-        .then(() => end('nobody waits for the call'))
+        .then(() => end('the client no longer waits for the call'))
         .catch(unexpected('the end of standard output'))
       const whole = gateway.registry.drain(timeout + SILENCE).then(() => connection.settled())
       await Promise.race([whole, hurry.then(() => pause(SILENCE))])

@@ -24,7 +24,7 @@ function upper(char: string): string {
   return capital.length > char.length ? char : capital
 }
 
-/** Only İ has a longer small form, of which Go keeps the first letter. */
+/** Only İ has a longer lower case; Go keeps its first letter. */
 function lower(char: string): string {
   const small = char.toLowerCase()
   return small.length > char.length ? small[0]! : small

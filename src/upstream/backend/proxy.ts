@@ -656,8 +656,8 @@ class ProxyBackend implements McpProxy, ServerUser {
     log.warn(
       { tenant, prefix, server, kind, ...(name && { name: name.slice(0, 200) }), change },
       blocked
-        ? 'hiding what an MCP server declares otherwise than it was pinned'
-        : 'an MCP server declares something otherwise than it was pinned',
+        ? 'hiding items of an MCP server that differ from the pin file'
+        : 'items of an MCP server differ from the pin file',
     )
   }
 

@@ -164,7 +164,7 @@ export interface LinkSessionOptions {
   /** Creates the link to one or several servers. @param before the aggregate before a reload */
   open(events: LinkEvents, restore: () => Restored[], before?: AggregateSession): Link
   filter: ToolFilter | undefined
-  /** Absent for several servers, each of which has its own. */
+  /** Absent for several servers: each has its own. */
   view: ServerView | undefined
   /** HTTP tools beside several servers, if they should answer the request. */
   local?: (request: Request) => ToolsBackend | undefined

@@ -33,7 +33,7 @@ interface Entry {
 /** Replaces the client in the key of the group's session for lists. */
 const LISTS = 1
 const STRANGERS =
-  'a client without auth and without the header Plantgw-Session has a session of this server for each of its connections'
+  'each connection without auth opens its own session with this server; add auth or the header Plantgw-Session to share one'
 /** Milliseconds in which changes of a list are announced together, as every session of a group reports them. */
 const TOGETHER = 1_000
 /** Maximum idle sessions of one quota key, as a client may use a new name each time. */

@@ -3,8 +3,8 @@ import { type CancelSignal, Fault } from '../../mcp/index.ts'
 import type { ServerRequest } from '../rpc/rpc-client.ts'
 
 /**
- * How a call uses a session. `exclusive`: the server may ask the client or send log messages, neither of which name their
- * call. `shared`: neither happens. `metadata`: lists and the like, which cause neither.
+ * How a call uses a session. `exclusive`: the server may ask the client or send log messages, and these do not
+ * name their call. `shared`: neither happens. `metadata`: lists and the like, which cause neither.
  */
 export type LockMode = 'metadata' | 'shared' | 'exclusive'
 
@@ -159,7 +159,7 @@ export class SessionLock {
   #stuck(timeout: number): Fault {
     return new Fault(
       'busy',
-      `The call waited for other calls in its session with the server ${this.server}, none of which ended in ${timeout / 1000} s: try again later`,
+      `The call waited ${timeout / 1000} s for other calls in its session with the server ${this.server}, and none ended: try again later`,
     )
   }
 
