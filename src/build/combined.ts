@@ -14,7 +14,7 @@ import type {
 } from '../tools/index.ts'
 import { shapedResponse } from '../upstream/shaped-result.ts'
 import { createToolFilter, type Selection } from '../upstream/tool-filter.ts'
-import type { Chosen, } from './types.ts'
+import type { Chosen } from './types.ts'
 
 /** How tools and prompts are named. */
 export type Naming = 'prefixed' | 'plain'

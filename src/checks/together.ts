@@ -3,8 +3,7 @@ import { type Finding, sortFindings, toFinding } from '../findings/index.ts'
 import { atOnce, quote, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { listingSteps } from './listings.ts'
-import type { Claim } from './prefixes.ts'
-import { prefixClaims } from './prefixes.ts'
+import { type Claim, prefixClaims } from './prefixes.ts'
 import { REFERENCE_CHECKS } from './references.ts'
 
 /** The first claim of each key. */

@@ -1,7 +1,6 @@
 import { posix, win32 } from 'node:path'
 import type { JsonObject } from '../json/index.ts'
-import type { Endpoint } from './bridge.ts'
-import { bridgeTo } from './bridge.ts'
+import { bridgeTo, type Endpoint } from './bridge.ts'
 
 /** Where files of a user are. */
 export interface Places {

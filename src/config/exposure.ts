@@ -1,6 +1,12 @@
 import { isLoopback } from '../net/index.ts'
-import type { Auth, Configuration, Router, Settings, TenantSettings } from './model.ts'
-import { asksForLogin } from './model.ts'
+import {
+  type Auth,
+  asksForLogin,
+  type Configuration,
+  type Router,
+  type Settings,
+  type TenantSettings,
+} from './model.ts'
 
 /** What of the settings says who reaches the gateway. */
 export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated' | 'tls'>

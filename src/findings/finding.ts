@@ -1,6 +1,5 @@
 import { isOneEdit, nearest, type Position } from '../text/index.ts'
-import type { Severity } from './codes.ts'
-import { CODES, type FindingCode } from './codes.ts'
+import { CODES, type FindingCode, type Severity } from './codes.ts'
 
 export type { Position }
 

@@ -1,5 +1,4 @@
-import type { Severity } from './codes.ts'
-import { type CheckName, checkOf, type FindingCode } from './codes.ts'
+import { type CheckName, checkOf, type FindingCode, type Severity } from './codes.ts'
 import { type Finding, sortFindings } from './finding.ts'
 
 /** Which findings are wanted, and as what. */

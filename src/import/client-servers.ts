@@ -1,8 +1,7 @@
 import { foreignFile } from '../config/foreign-file.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shellWords } from '../text/index.ts'
-import type { ClientServer } from './bridges.ts'
-import { bridged } from './bridges.ts'
+import { bridged, type ClientServer } from './bridges.ts'
 
 export interface ClientServers {
   servers: ClientServer[]

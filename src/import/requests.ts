@@ -1,15 +1,20 @@
-import type { Source } from '../config/index.ts'
-import { METHODS } from '../config/index.ts'
-import type { Json, JsonObject } from '../json/index.ts'
-import { isObject } from '../json/index.ts'
+import { METHODS, type Source } from '../config/index.ts'
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { type Imported, type ImportOptions, type ImportResult, importOpenApi } from '../openapi/index.ts'
 import { isHeaderName, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets } from './found-secrets.ts'
 import { jsonOf } from './json-of.ts'
-import type { ExampleBody, ExampleField, ExampleRequest, Parameter } from './logins.ts'
-import { isSecretPair, isSecretQuery, Logins } from './logins.ts'
+import {
+  type ExampleBody,
+  type ExampleField,
+  type ExampleRequest,
+  isSecretPair,
+  isSecretQuery,
+  Logins,
+  type Parameter,
+} from './logins.ts'
 
 export interface Examples {
   title: string

@@ -1,7 +1,6 @@
 import type { Notifier } from '../config/index.ts'
 import type { Guard } from '../net/index.ts'
-import type { Notified } from './api.ts'
-import { callReload } from './api.ts'
+import { callReload, type Notified } from './api.ts'
 import { writeMessage } from './message.ts'
 import { brokerLabel, publish } from './redis.ts'
 import { sendReloadSignal } from './signal.ts'

@@ -18,8 +18,15 @@ import {
   writable,
 } from './style.ts'
 import type { Body } from './swagger.ts'
-import type { Style, Writable } from './tool-draft.ts'
-import { addPart, type Draft, type DraftArg, leaveOutMember, type Pair } from './tool-draft.ts'
+import {
+  addPart,
+  type Draft,
+  type DraftArg,
+  leaveOutMember,
+  type Pair,
+  type Style,
+  type Writable,
+} from './tool-draft.ts'
 import { isArgumentName, LENGTHS, plainText } from './tool-names.ts'
 
 /** The body is essential, so the operation cannot be imported without it. */

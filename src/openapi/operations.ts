@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, type Version } from './open-document.ts'
-import type { Body, Content } from './swagger.ts'
-import { oldContent, oldOperation, oldServers } from './swagger.ts'
+import { type Body, type Content, oldContent, oldOperation, oldServers } from './swagger.ts'
 
 /** An operation in OpenAPI 3 form, with references to parameters and bodies resolved. */
 export interface Operation {

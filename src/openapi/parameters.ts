@@ -4,8 +4,14 @@ import type { Place } from './fixed.ts'
 import { mapOf, textOf, Unsupported } from './open-document.ts'
 import { toSchema, withExample } from './schema.ts'
 import { conditionText, inPlace, sourceText, UNDEFINED, writable } from './style.ts'
-import type { Style, Writable } from './tool-draft.ts'
-import { addPart, type Draft, type DraftArg, leaveOutMember } from './tool-draft.ts'
+import {
+  addPart,
+  type Draft,
+  type DraftArg,
+  leaveOutMember,
+  type Style,
+  type Writable,
+} from './tool-draft.ts'
 import { isFraming, isHeaderName, LENGTHS } from './tool-names.ts'
 
 /** OpenAPI describes these elsewhere. */

@@ -13,8 +13,7 @@ import { addParameters, cookieHeader } from './parameters.ts'
 import { type Bounds, MAX_SCHEMAS, type SchemaContext } from './schema.ts'
 import type { Credentials } from './security.ts'
 import { inPlace, isDirect } from './style.ts'
-import type { Writable } from './tool-draft.ts'
-import { type Draft, type DraftArg, newDraft, type Pair } from './tool-draft.ts'
+import { type Draft, type DraftArg, newDraft, type Pair, type Writable } from './tool-draft.ts'
 import { LENGTHS, plainText, words } from './tool-names.ts'
 
 /** A tool as written in a configuration. */

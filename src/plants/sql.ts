@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { GeneratedAlways, Kysely, Migration, SelectQueryBuilder } from 'kysely'
-import { sql } from 'kysely'
+import { type GeneratedAlways, type Kysely, type Migration, type SelectQueryBuilder, sql } from 'kysely'
 import { type Database, type DatabaseType, LIMITS, type Limits, openDatabase } from '../durable/database.ts'
 import { faultOf } from '../durable/sql-faults.ts'
 import { StoreError } from '../durable/store-error.ts'

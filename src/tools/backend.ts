@@ -10,7 +10,7 @@ import type {
   ParamHeader,
   StatelessServer,
 } from '../mcp/backend.ts'
-import type { Call, } from '../mcp/call.ts'
+import type { Call } from '../mcp/call.ts'
 import { missingCapability } from '../mcp/client-capabilities.ts'
 import { declaredParamHeaders } from '../mcp/mirror.ts'
 import {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Json } from '../json/index.ts'
-import { isObject } from '../json/index.ts'
+import { isObject, type Json } from '../json/index.ts'
 import { valueText } from './argument-text.ts'
 import { CallError } from './failure.ts'
 

@@ -1,6 +1,5 @@
 import { type Arg, DEFAULT_LIMITS, hasTemplate, type Tool } from '../config/model.ts'
-import type { JsonObject } from '../json/index.ts'
-import { isObject } from '../json/index.ts'
+import { isObject, type JsonObject } from '../json/index.ts'
 import type { Shaping } from '../shaping/index.ts'
 import type { ToolDefinition } from './types.ts'
 

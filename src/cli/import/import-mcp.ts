@@ -5,8 +5,7 @@ import { formatOption } from '../options.ts'
 import { jsonText, printFindings } from '../output.ts'
 import { fetchText } from './fetch-text.ts'
 import { configurationName } from './import-options.ts'
-import type { Files } from './import-text.ts'
-import { count, reasons, variableLines, writtenLines } from './import-text.ts'
+import { count, type Files, reasons, variableLines, writtenLines } from './import-text.ts'
 import { filesOf, type OutputFlags, writeImported } from './write-imported.ts'
 
 export function mcpCommand(exit: (code: number) => void): Command {

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
 import { writeNew } from '../write-new.ts'
-import type { Files } from './import-text.ts'
-import { importJson, importText, tooManyText } from './import-text.ts'
+import { type Files, importJson, importText, tooManyText } from './import-text.ts'
 
 /** Where and how to write an import. */
 export interface OutputFlags {

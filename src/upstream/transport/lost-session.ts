@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../json/index.ts'
-import { stringify } from '../../json/index.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, messageOf, ownId } from '../../mcp/index.ts'
 import type { Upstream } from '../upstream.ts'
 import { type HttpAnswer, readResponse } from './http.ts'
