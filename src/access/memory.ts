@@ -45,53 +45,53 @@ export class Memory {
   private readonly spares = new Map<string, Set<SpareHold>>()
   private spareBytes = 0
 
-  /** A reservation for one request or answer. @param sharer quota key; absent: none */
-  hold(sharer?: string): Hold {
-    return new Hold(this, Number.POSITIVE_INFINITY, sharer)
+  /** A reservation for one request or answer. @param quotaKey absent: none */
+  hold(quotaKey?: string): Hold {
+    return new Hold(this, Number.POSITIVE_INFINITY, quotaKey)
   }
   /** A reservation for one queue of messages: at most `maxQueued`, but any message if empty. */
-  queue(sharer?: string): Hold {
-    return new Hold(this, this.queueLimit, sharer)
+  queue(quotaKey?: string): Hold {
+    return new Hold(this, this.queueLimit, quotaKey)
   }
   /**
    * A reservation for data that may be discarded when memory is needed.
    * @param giveWay frees a part of it, until it is empty
    */
-  spare(sharer: string, giveWay: () => void): Hold {
-    return new SpareHold(this, sharer, giveWay)
+  spare(quotaKey: string, giveWay: () => void): Hold {
+    return new SpareHold(this, quotaKey, giveWay)
   }
   /** Whether `bytes` more fit for a reservation of then `size` bytes; discards spare data if necessary. */
-  fits(bytes: number, size: number, sharer: string | undefined, share: Share | undefined): boolean {
+  fits(bytes: number, size: number, quotaKey: string | undefined, share: Share | undefined): boolean {
     const most = size <= SMALL ? this.limit : this.limit * SHARE_OF_LARGE
     if (this.used - this.spareBytes + bytes > most) return false
     for (;;) {
-      const held = share ?? (sharer === undefined ? undefined : this.shares.get(sharer))
-      const shared = sharer === undefined ? 0 : (held?.bytes ?? 0) + bytes
+      const held = share ?? (quotaKey === undefined ? undefined : this.shares.get(quotaKey))
+      const shared = quotaKey === undefined ? 0 : (held?.bytes ?? 0) + bytes
       const isShareFull = shared > this.limit * SHARE_OF_ONE
       if (!isShareFull && this.used + bytes <= most) return true
-      const own = sharer === undefined ? undefined : this.spares.get(sharer)
+      const own = quotaKey === undefined ? undefined : this.spares.get(quotaKey)
       const [spare] = own ?? (isShareFull ? [] : (this.spares.values().next().value ?? []))
       if (!spare) return false
       spare.giveWay()
     }
   }
   /** Adjusts the bytes of discardable data. */
-  countSpare(hold: SpareHold, sharer: string, bytes: number): void {
+  countSpare(hold: SpareHold, quotaKey: string, bytes: number): void {
     this.spareBytes += bytes
-    const spares = this.spares.get(sharer) ?? new Set()
+    const spares = this.spares.get(quotaKey) ?? new Set()
     if (bytes > 0 || hold.size === 0) spares.delete(hold)
-    if (hold.size > 0) this.spares.set(sharer, spares.add(hold))
-    else if (!spares.size) this.spares.delete(sharer)
+    if (hold.size > 0) this.spares.set(quotaKey, spares.add(hold))
+    else if (!spares.size) this.spares.delete(quotaKey)
   }
   /** The share of a quota key, when a reservation becomes non-empty. */
-  enter(sharer: string): Share {
-    const share = this.shares.get(sharer) ?? { bytes: 0, holds: 0 }
-    if (share.holds++ === 0) this.shares.set(sharer, share)
+  enter(quotaKey: string): Share {
+    const share = this.shares.get(quotaKey) ?? { bytes: 0, holds: 0 }
+    if (share.holds++ === 0) this.shares.set(quotaKey, share)
     return share
   }
   /** Called when a reservation becomes empty. */
-  leave(sharer: string, share: Share): void {
-    if (--share.holds === 0) this.shares.delete(sharer)
+  leave(quotaKey: string, share: Share): void {
+    if (--share.holds === 0) this.shares.delete(quotaKey)
   }
 }
 
@@ -105,7 +105,7 @@ export class Hold {
   constructor(
     private readonly memory: Memory,
     private readonly most: number,
-    private readonly sharer?: string,
+    private readonly quotaKey?: string,
   ) {}
 
   private closed = false
@@ -118,7 +118,7 @@ export class Hold {
       countRefusal('maxQueued')
       return false
     }
-    if (!this.memory.fits(bytes, size, this.sharer, this.share)) {
+    if (!this.memory.fits(bytes, size, this.quotaKey, this.share)) {
       countRefusal('maxBuffered')
       return false
     }
@@ -134,14 +134,14 @@ export class Hold {
   }
   /** Sets the reservation for bytes that already exist. */
   set(bytes: number): void {
-    const { memory, sharer } = this
-    if (this.size === 0 && bytes > 0 && sharer !== undefined) this.share = memory.enter(sharer)
+    const { memory, quotaKey } = this
+    if (this.size === 0 && bytes > 0 && quotaKey !== undefined) this.share = memory.enter(quotaKey)
     const more = bytes - this.size
     memory.used += more
     if (this.share) this.share.bytes += more
     this.size = bytes
-    if (bytes > 0 || !this.share || sharer === undefined) return
-    memory.leave(sharer, this.share)
+    if (bytes > 0 || !this.share || quotaKey === undefined) return
+    memory.leave(quotaKey, this.share)
     this.share = undefined
   }
   /** Frees all, and refuses further bytes. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { isSignOfProxy } from './proxy-signs.ts'
-import type { Peer, Stay } from './stay.ts'
+import type { Peer, RequestLease } from './request-lease.ts'
 
 const peers = new WeakMap<Socket, Peer>()
 
@@ -11,9 +11,9 @@ const peers = new WeakMap<Socket, Peer>()
 export function peerOf(
   socket: Socket | undefined,
   headers: Readonly<Record<string, string | undefined>>,
-  stay: Stay,
+  lease: RequestLease,
 ): Peer {
-  if (!socket || Object.keys(headers).some(isSignOfProxy)) return stay
+  if (!socket || Object.keys(headers).some(isSignOfProxy)) return lease
   const peer = peers.get(socket) ?? new ConnectionPeer(socket)
   peers.set(socket, peer)
   return peer

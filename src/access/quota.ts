@@ -54,7 +54,7 @@ export function bump<Key>(counts: Map<Key, number>, key: Key, by: number): numbe
 }
 
 /** Quota key of a request: its caller and prefix; without a caller, the address, for all prefixes together. */
-export function sharerOf(prefix: string, caller: string | undefined, address: string | undefined): string {
+export function quotaKeyOf(prefix: string, caller: string | undefined, address: string | undefined): string {
   if (caller === undefined) return networkOf(address ?? '')
   return JSON.stringify([prefix, caller])
 }

@@ -9,7 +9,7 @@ import type { Refusal, Step, StepRequest } from './steps.ts'
 /** The sender that a request is counted for. */
 export interface Subject {
   /** Quota key. */
-  sharer: string
+  quotaKey: string
   /** Address of the client. */
   address: string | undefined
   /** The caller's session id, if any. */
@@ -133,10 +133,10 @@ interface Count {
   key: string
 }
 
-function keyOf(per: RateRule['per'], { sharer, address, session }: Subject, tenant: string): string {
+function keyOf(per: RateRule['per'], { quotaKey, address, session }: Subject, tenant: string): string {
   if (per === 'tenant') return tenant
   if (per === 'address') return networkOf(address ?? '')
-  return (per === 'session' ? session() : undefined) ?? sharer
+  return (per === 'session' ? session() : undefined) ?? quotaKey
 }
 
 /** Counts in this process only. */
@@ -203,8 +203,8 @@ export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): 
 }
 
 function meterOf(request: StepRequest, rate: RateLimits, onRefused: (refusal: RateRefusal) => void): Meter {
-  const { route, address, stay, caller, callerName = caller } = request
-  const subject: Subject = { sharer: stay.sharer, address, session: () => request.sessionId() }
+  const { route, address, lease, caller, callerName = caller } = request
+  const subject: Subject = { quotaKey: lease.quotaKey, address, session: () => request.sessionId() }
   return async (tools) => {
     const excesses = await rate.take(subject, tools)
     for (const excess of excesses)

@@ -6,7 +6,7 @@ import type { HttpResponse } from './http-response.ts'
 import type { Identity } from './identity.ts'
 import type { Authorize } from './permissions.ts'
 import type { Meter, RateLimits } from './rate.ts'
-import type { Stay } from './stay.ts'
+import type { RequestLease } from './request-lease.ts'
 
 export type { Claims, Identity } from './identity.ts'
 
@@ -76,7 +76,7 @@ export interface StepRequest extends RequestHead {
   /** Set by `listing`: requested listing mode; undefined: the route's. */
   listing: 'list' | 'search' | undefined
   /** Set by `limits`. */
-  stay: Stay
+  lease: RequestLease
   /** Set by `rate` on routes with rates: counts the contained requests. */
   meter: Meter | undefined
   /** Calls `listener` when the response is sent or the client disconnects; the result unregisters it. */

@@ -6,7 +6,7 @@ import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import { type LimitName, limitReached, RETRY_AFTER } from '../access/refusals.ts'
-import type { Peer, Stay } from '../access/stay.ts'
+import type { Peer, RequestLease } from '../access/request-lease.ts'
 import type { Approval, Identity } from '../access/steps.ts'
 import type { Discovery } from '../discovery/index.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
@@ -54,7 +54,7 @@ export interface RequestContext {
   onGone(listener: () => void): () => void
   body(): Promise<Body>
   /** Resources that the request holds. */
-  readonly stay: Stay
+  readonly lease: RequestLease
   /** Rate limiter for its messages, if the route has rates. */
   readonly meter?: Meter | undefined
   /** Identifies an anonymous client between its requests. */
@@ -175,8 +175,8 @@ export function rpcError(
 }
 
 /** Replaces the request's memory reservation by one for the answer; false: no memory. */
-export function carries({ stay }: RequestContext, bytes: number): boolean {
-  return stay.hold.replace(bytes) || bytes <= SMALL
+export function carries({ lease }: RequestContext, bytes: number): boolean {
+  return lease.hold.replace(bytes) || bytes <= SMALL
 }
 
 export function tooMuch(

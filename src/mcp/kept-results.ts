@@ -22,7 +22,7 @@ export interface ResultOwner {
   /** Undefined for anonymous clients: possession of the handle suffices. */
   caller: string | undefined
   /** Quota key charged for the memory, which is freed if needed elsewhere. */
-  sharer: string
+  quotaKey: string
 }
 
 interface Entry extends KeptResult {
@@ -41,25 +41,25 @@ interface Shelf {
 export class KeptResults {
   readonly #shelves = new Map<string, Shelf>()
   /** Quota key of each handle. */
-  readonly #sharers = new Map<string, string>()
+  readonly #quotaKeys = new Map<string, string>()
 
   /** @param life milliseconds for which each result is kept */
   constructor(private readonly life = LIFE) {}
 
   /** Keeps a text; undefined: no memory. */
   keep(result: KeptResult, owner: ResultOwner): string | undefined {
-    const { sharer } = owner
+    const { quotaKey } = owner
     const size = result.text.length
     if (size > MAX_KEPT) return undefined
-    const shelf = this.#shelves.get(sharer) ?? this.#newShelf(sharer)
+    const shelf = this.#shelves.get(quotaKey) ?? this.#newShelf(quotaKey)
     while (shelf.entries.size > 0 && (shelf.hold.size + size > MAX_KEPT || shelf.entries.size >= MAX_RESULTS))
-      this.#drop(sharer)
+      this.#drop(quotaKey)
     if (shelf.hold.add(size)) {
       const handle = randomBytes(24).toString('base64url')
       shelf.entries.set(handle, { ...result, owner, until: performance.now() + this.life })
-      this.#shelves.set(sharer, shelf)
-      this.#sharers.set(handle, sharer)
-      shelf.timer ??= setTimeout(() => this.#expire(sharer), this.life).unref()
+      this.#shelves.set(quotaKey, shelf)
+      this.#quotaKeys.set(handle, quotaKey)
+      shelf.timer ??= setTimeout(() => this.#expire(quotaKey), this.life).unref()
       return handle
     }
     return undefined
@@ -67,43 +67,43 @@ export class KeptResults {
 
   /** Undefined: unknown handle, expired, or another caller's. */
   find(handle: string, { prefix, caller }: Pick<ResultOwner, 'prefix' | 'caller'>): KeptResult | undefined {
-    const entry = this.#shelves.get(this.#sharers.get(handle) ?? '')?.entries.get(handle)
+    const entry = this.#shelves.get(this.#quotaKeys.get(handle) ?? '')?.entries.get(handle)
     const isOwn = entry?.owner.prefix === prefix && entry.owner.caller === caller
     return isOwn && entry.until > performance.now() ? entry : undefined
   }
 
   close(): void {
-    for (const sharer of [...this.#shelves.keys()]) while (this.#shelves.has(sharer)) this.#drop(sharer)
+    for (const quotaKey of [...this.#shelves.keys()]) while (this.#shelves.has(quotaKey)) this.#drop(quotaKey)
   }
 
-  #newShelf(sharer: string): Shelf {
-    return { entries: new Map(), hold: memory.spare(sharer, () => this.#drop(sharer)), timer: undefined }
+  #newShelf(quotaKey: string): Shelf {
+    return { entries: new Map(), hold: memory.spare(quotaKey, () => this.#drop(quotaKey)), timer: undefined }
   }
 
-  #expire(sharer: string): void {
-    const shelf = this.#shelves.get(sharer)
+  #expire(quotaKey: string): void {
+    const shelf = this.#shelves.get(quotaKey)
     if (!shelf) return
     shelf.timer = undefined
     const now = performance.now()
-    for (const { until } of [...shelf.entries.values()]) if (until <= now) this.#drop(sharer)
+    for (const { until } of [...shelf.entries.values()]) if (until <= now) this.#drop(quotaKey)
     const [oldest] = shelf.entries.values()
-    if (oldest) shelf.timer = setTimeout(() => this.#expire(sharer), oldest.until - now).unref()
+    if (oldest) shelf.timer = setTimeout(() => this.#expire(quotaKey), oldest.until - now).unref()
   }
 
   /** Drops the oldest result. */
-  #drop(sharer: string): void {
-    const shelf = this.#shelves.get(sharer)
+  #drop(quotaKey: string): void {
+    const shelf = this.#shelves.get(quotaKey)
     const [oldest] = shelf?.entries ?? []
     if (!shelf || !oldest) return
     const [handle, { text }] = oldest
     shelf.entries.delete(handle)
-    this.#sharers.delete(handle)
+    this.#quotaKeys.delete(handle)
     shelf.hold.free(text.length)
     if (shelf.entries.size > 0) return
     clearTimeout(shelf.timer)
     // The shelf may be reused at once.
     shelf.timer = undefined
-    this.#shelves.delete(sharer)
+    this.#shelves.delete(quotaKey)
   }
 }
 
@@ -127,18 +127,18 @@ const readings = new WeakMap<KeptResult, Reading>()
 
 /**
  * Reads a result; concurrent readers are queued and share one parsed value. Undefined: no memory to parse it.
- * @param sharer quota key charged for the memory
+ * @param quotaKey charged for the memory
  */
 export async function readInTurn<T>(
   result: KeptResult,
-  sharer: string,
+  quotaKey: string,
   read: (value: Json | undefined) => Promise<T>,
 ): Promise<T | undefined> {
   const reading = readings.get(result) ?? newReading(result)
   if (reading.readers === 0) {
     reading.hold.close()
     clearTimeout(reading.timer)
-    reading.hold = memory.hold(sharer)
+    reading.hold = memory.hold(quotaKey)
     readings.set(result, reading)
     if (!reading.hold.add(reading.size)) {
       readings.delete(result)
@@ -158,7 +158,7 @@ export async function readInTurn<T>(
   reading.last = own
     .catch(() => {})
     .then(() => {
-      if (--reading.readers === 0) rest(result, sharer, reading)
+      if (--reading.readers === 0) rest(result, quotaKey, reading)
     })
   return own
 }
@@ -170,14 +170,14 @@ function newReading({ text }: KeptResult): Reading {
 }
 
 /** Caches the parsed value for a moment, unless the memory is needed. */
-function rest(result: KeptResult, sharer: string, reading: Reading): void {
+function rest(result: KeptResult, quotaKey: string, reading: Reading): void {
   const drop = () => {
     clearTimeout(reading.timer)
     readings.delete(result)
     reading.hold.close()
   }
   reading.hold.close()
-  reading.hold = memory.spare(sharer, drop)
+  reading.hold = memory.spare(quotaKey, drop)
   reading.timer = setTimeout(drop, STAYS_PARSED).unref()
   if (!reading.hold.add(reading.size)) drop()
 }

@@ -21,10 +21,10 @@ export function beginSession(
   endpoint: Endpoint,
   facts: Pick<SessionFacts, 'revision' | 'onStream'>,
 ): Session | LimitName | Fault {
-  const { sharer } = context.stay
+  const { quotaKey } = context.lease
   const { registry, prefix, caller, callLog, backend } = endpoint
   const mark = context.replicas?.mark()
-  const session = registry.openSession({ prefix, caller, sharer, mark, ...facts }, callLog)
+  const session = registry.openSession({ prefix, caller, quotaKey, mark, ...facts }, callLog)
   if (typeof session === 'string') return session
   session.listing = listingOf(context)
   const served = backend.open(session, context)

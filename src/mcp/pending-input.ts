@@ -10,7 +10,7 @@ const MAX_WAITING = 10_000
 interface Waiting<Value> {
   value: Value
   bound: string
-  sharer: string
+  quotaKey: string
   expire(): void
   timer: NodeJS.Timeout
 }
@@ -30,20 +30,20 @@ export class PendingInput<Value> {
   /**
    * Stores a value.
    * @param bound digest of the request; must be equal to take the value out
-   * @param sharer quota key of the value
+   * @param quotaKey of the value
    * @param onExpired called if the value is not taken in time
    * @returns an unguessable handle
    */
-  add(value: Value, bound: string, sharer: string, onExpired: () => void): string {
+  add(value: Value, bound: string, quotaKey: string, onExpired: () => void): string {
     const handle = randomBytes(32).toString('base64url')
     const expire = () => {
       if (this.#remove(handle)) onExpired()
     }
     const timer = setTimeout(expire, this.life).unref()
-    this.#waiting.set(handle, { value, bound, sharer, expire, timer })
-    const own = this.#shares.get(sharer)
+    this.#waiting.set(handle, { value, bound, quotaKey, expire, timer })
+    const own = this.#shares.get(quotaKey)
     if (own) own.add(handle)
-    else this.#shares.set(sharer, new Set([handle]))
+    else this.#shares.set(quotaKey, new Set([handle]))
     if (this.#waiting.size > this.most) this.#makeRoom()
     return handle
   }
@@ -61,9 +61,9 @@ export class PendingInput<Value> {
     if (!found) return false
     this.#waiting.delete(handle)
     clearTimeout(found.timer)
-    const own = this.#shares.get(found.sharer)
+    const own = this.#shares.get(found.quotaKey)
     own?.delete(handle)
-    if (!own?.size) this.#shares.delete(found.sharer)
+    if (!own?.size) this.#shares.delete(found.quotaKey)
     return true
   }
 

@@ -57,11 +57,11 @@ export interface Results {
   shown(call: Call, text: string): string
 }
 
-type ResultsOf = Pick<RequestContext, 'caller' | 'replicas' | 'stay'>
+type ResultsOf = Pick<RequestContext, 'caller' | 'replicas' | 'lease'>
 
 /** @param prefix of the route */
 export function resultsOf(kept: KeptResults, prefix: string, context: ResultsOf): Results {
-  const owner = () => ({ prefix, caller: context.caller, sharer: context.stay.sharer })
+  const owner = () => ({ prefix, caller: context.caller, quotaKey: context.lease.quotaKey })
   return {
     keeper: (call) => (text, isJson) => {
       const handle = kept.keep({ text, isJson }, owner())
@@ -146,7 +146,7 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
 async function readWhole(call: Call, uri: string, result: KeptResult): Promise<void> {
   // Each answer is written and counted before the next one.
   await pause()
-  const hold = memory.hold(call.context.stay.sharer)
+  const hold = memory.hold(call.context.lease.quotaKey)
   if (hold.add(result.text.length))
     contentsAnswered(call, [{ uri, mimeType: typeOf(result), text: result.text }])
   else call.fail(NO_ROOM)
@@ -184,13 +184,13 @@ function contentsAnswered(call: Call, contents: Json): void {
 
 async function read(call: Call, args: JsonObject, result: KeptResult): Promise<void> {
   const { text } = result
-  const { sharer } = call.context.stay
+  const { quotaKey } = call.context.lease
   const asked = partAsked(args)
   const part =
     'fault' in asked
       ? asked
       : isOfValue(asked)
-        ? await readInTurn(result, sharer, async (value) => (call.over ? GONE : partOf(text, asked, value)))
+        ? await readInTurn(result, quotaKey, async (value) => (call.over ? GONE : partOf(text, asked, value)))
         : await partOf(text, asked)
   if (!part) {
     call.fail(NO_ROOM)

@@ -123,7 +123,7 @@ function begin(context: RequestContext, received: Messages): Received {
   const requests = received.messages.filter(({ kind }) => kind === 'request')
   if (!requests.length) return received
   const id = received.batch || requests[0]?.kind !== 'request' ? null : requests[0].id
-  const limit = context.stay.begin(requests.length)
+  const limit = context.lease.begin(requests.length)
   return limit ? { refused: tooMuch(context, limit, id) } : received
 }
 

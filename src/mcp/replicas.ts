@@ -149,9 +149,9 @@ function resume(
   if (local?.served.backend === backend) return local
   const { kind, id, revision, owner } = ticket
   if (kind === 'held' || !isSessionRevision(revision)) return undefined
-  const { sharer } = context.stay
+  const { quotaKey } = context.lease
   const mark = context.replicas?.mark()
-  const facts = { id, prefix, caller, sharer, revision, owner, onStream: false, mark }
+  const facts = { id, prefix, caller, quotaKey, revision, owner, onStream: false, mark }
   const session = local ?? registry.resume(facts, callLog)
   if (session && !local) session.listing = listingOf(context)
   const served = session && backend.resume(session, context, ticket)

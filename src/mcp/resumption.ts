@@ -30,12 +30,12 @@ export class EventLog {
   #count = 0
 
   /**
-   * @param sharer quota key charged for the memory, which is freed if needed elsewhere
+   * @param quotaKey charged for the memory, which is freed if needed elsewhere
    * @param mark of this replica; absent: there is only one
    */
-  constructor(sharer: string, mark = '') {
+  constructor(quotaKey: string, mark = '') {
     this.#name = mark + randomBytes(6).toString('base64url')
-    this.#hold = memory.spare(sharer, () => this.#drop())
+    this.#hold = memory.spare(quotaKey, () => this.#drop())
   }
 
   /** Opens a stream of the session. @param ofCall whether it ends with the answer to a request */

@@ -101,18 +101,18 @@ export class SessionRegistry {
 
   /** Opens a session, or returns the exceeded limit. */
   openSession(facts: Omit<SessionFacts, 'id'>, callLog: CallLog): Session | LimitName {
-    const { prefix, sharer } = facts
-    if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
-    return this.quota.take(prefix, sharer) ?? this.add({ id: randomUUID(), ...facts }, callLog)
+    const { prefix, quotaKey } = facts
+    if (this.quota.exceeded(prefix, quotaKey)) this.makeRoom(shareOf(facts))
+    return this.quota.take(prefix, quotaKey) ?? this.add({ id: randomUUID(), ...facts }, callLog)
   }
 
   /** Resumes a session opened by another replica; undefined if its client ended it here, or a limit is reached. */
   resume(facts: SessionFacts, callLog: CallLog): Session | undefined {
     if (this.ended.has(facts.id)) return undefined
     if (this.countsOwnOnly) return this.add(facts, callLog)
-    const { prefix, sharer } = facts
-    if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
-    return this.quota.take(prefix, sharer) ? undefined : this.add(facts, callLog)
+    const { prefix, quotaKey } = facts
+    if (this.quota.exceeded(prefix, quotaKey)) this.makeRoom(shareOf(facts))
+    return this.quota.take(prefix, quotaKey) ? undefined : this.add(facts, callLog)
   }
 
   /** The session, unless it is unknown at this prefix or to this caller. */
@@ -133,7 +133,7 @@ export class SessionRegistry {
     const share = this.shares.get(shareOf(session))
     share?.delete(session.id)
     if (share?.size === 0) this.shares.delete(shareOf(session))
-    if (this.isCounted(session)) this.quota.give(session.prefix, session.sharer)
+    if (this.isCounted(session)) this.quota.give(session.prefix, session.quotaKey)
     session.close(forGood)
   }
 
@@ -320,6 +320,6 @@ export class SessionRegistry {
   }
 }
 
-function shareOf({ prefix, sharer }: Pick<Session, 'prefix' | 'sharer'>): string {
-  return `${prefix} ${sharer}`
+function shareOf({ prefix, quotaKey }: Pick<Session, 'prefix' | 'quotaKey'>): string {
+  return `${prefix} ${quotaKey}`
 }

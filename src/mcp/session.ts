@@ -55,7 +55,7 @@ export interface SessionFacts {
   /** The caller who opened it; it is unknown to others. */
   readonly caller: string | undefined
   /** Quota key for its limits. */
-  readonly sharer: string
+  readonly quotaKey: string
   readonly revision: SessionRevision
   /** The replica that opened it, if it was resumed from its id; absent: this process. */
   readonly owner?: string
@@ -77,7 +77,7 @@ export class Session implements Resumable {
   readonly id: string
   readonly prefix: string
   readonly caller: string | undefined
-  readonly sharer: string
+  readonly quotaKey: string
   readonly owner: string | undefined
   readonly onStream: boolean
   /** Negotiated by `initialize`. */
@@ -118,7 +118,7 @@ export class Session implements Resumable {
 
   /** @param end ends the session everywhere */
   constructor(
-    { id, prefix, caller, sharer, owner, onStream, revision, mark }: SessionFacts,
+    { id, prefix, caller, quotaKey, owner, onStream, revision, mark }: SessionFacts,
     private readonly callLog: CallLog,
     readonly end: () => void,
     /** Milliseconds in which a person may answer. */
@@ -127,7 +127,7 @@ export class Session implements Resumable {
     this.id = id
     this.prefix = prefix
     this.caller = caller
-    this.sharer = sharer
+    this.quotaKey = quotaKey
     this.owner = owner
     this.onStream = onStream
     this.revision = revision
@@ -136,7 +136,7 @@ export class Session implements Resumable {
 
   /** The latest events of its streams. */
   get log(): EventLog {
-    this.kept ??= new EventLog(this.sharer, this.mark)
+    this.kept ??= new EventLog(this.quotaKey, this.mark)
     return this.kept
   }
 
@@ -214,7 +214,7 @@ export class Session implements Resumable {
     to: BackendSession,
   ): boolean {
     const owed = messages.filter(({ kind }) => kind !== 'notification' && kind !== 'response').length
-    const reply = batch && owed > 0 ? new BatchReply(given, owed, context.stay) : given
+    const reply = batch && owed > 0 ? new BatchReply(given, owed, context.lease) : given
     const steps: (() => void)[] = []
     for (const message of messages) {
       // The backend must receive exactly what was checked.
@@ -441,7 +441,7 @@ export class Session implements Resumable {
 
   private wait(text: string, once: boolean): void {
     if (this.isEnded || (once && this.waiting?.includes(text))) return
-    this.waiting ??= new Waiting(this.sharer, () => this.onDropped())
+    this.waiting ??= new Waiting(this.quotaKey, () => this.onDropped())
     this.waiting.push(text)
   }
 
@@ -603,7 +603,7 @@ export class SessionCall extends Call {
   ) {
     super(context, request, text, session.revision, reply, callLog, session.id)
     this.token = progressTokenOf(metaOf(request.params)) ?? NONE
-    this.release = context.stay.extend()
+    this.release = context.lease.extend()
   }
 
   /** Starts the timeout. */
@@ -709,14 +709,14 @@ export class Waiting {
   private dropped = false
 
   /**
-   * @param sharer quota key charged for the memory
+   * @param quotaKey charged for the memory
    * @param onDropped called once, when the first message is dropped
    */
   constructor(
-    sharer: string,
+    quotaKey: string,
     private readonly onDropped: () => void,
   ) {
-    this.hold = memory.queue(sharer)
+    this.hold = memory.queue(quotaKey)
   }
 
   get size(): number {

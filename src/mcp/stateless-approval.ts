@@ -40,7 +40,7 @@ const KEY = 'approval'
 
 /** A call that waits for its client. */
 interface Parked {
-  sharer: string
+  quotaKey: string
   /** Whether a person has approved it, and the server now asks for more input. */
   approved: boolean
   /** The server's `requestState`. */
@@ -61,18 +61,18 @@ export class Approvals {
 
   /** Returns the handle; undefined: too many calls of the same quota key wait. */
   add(parked: Parked, bound: string): string | undefined {
-    const { sharer, onUnanswered } = parked
-    if ((this.#counts.get(sharer) ?? 0) >= MAX_QUESTIONS) return undefined
-    bump(this.#counts, sharer, 1)
-    return this.#pending.add(parked, bound, sharer, () => {
-      this.#freed(sharer)
+    const { quotaKey, onUnanswered } = parked
+    if ((this.#counts.get(quotaKey) ?? 0) >= MAX_QUESTIONS) return undefined
+    bump(this.#counts, quotaKey, 1)
+    return this.#pending.add(parked, bound, quotaKey, () => {
+      this.#freed(quotaKey)
       onUnanswered?.()
     })
   }
 
   take(handle: string, bound: string): Parked | undefined {
     const parked = this.#pending.take(handle, bound)
-    if (parked) this.#freed(parked.sharer)
+    if (parked) this.#freed(parked.quotaKey)
     return parked
   }
 
@@ -80,8 +80,8 @@ export class Approvals {
     this.#pending.close()
   }
 
-  #freed(sharer: string): void {
-    bump(this.#counts, sharer, -1)
+  #freed(quotaKey: string): void {
+    bump(this.#counts, quotaKey, -1)
   }
 }
 
@@ -189,11 +189,11 @@ export function keepsApproval(call: Call, endpoint: Endpoint, text: string): str
 function park(
   { context, request }: Call,
   endpoint: Endpoint,
-  parked: Omit<Parked, 'sharer'>,
+  parked: Omit<Parked, 'quotaKey'>,
 ): string | undefined {
-  const { stay, replicas } = context
-  const { sharer } = stay
-  const handle = endpoint.registry.approvals.add({ sharer, ...parked }, boundTo(request, endpoint))
+  const { lease, replicas } = context
+  const { quotaKey } = lease
+  const handle = endpoint.registry.approvals.add({ quotaKey, ...parked }, boundTo(request, endpoint))
   return handle === undefined ? undefined : PREFIX + (replicas?.seal(handle) ?? handle)
 }
 

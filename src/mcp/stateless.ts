@@ -141,7 +141,7 @@ class StatelessCall extends Call implements Kept, Listener {
     this.endpoint = endpoint
     this.prefix = prefix
     // A subscription is unlimited in time, so it does not count as a running call.
-    if (request.method === 'subscriptions/listen') context.stay.uncount()
+    if (request.method === 'subscriptions/listen') context.lease.uncount()
     reply.watch(() => this.cancel())
     registry.keep(this)
   }

@@ -26,11 +26,11 @@ export class EventStream {
 
   /** @param onClose called once, whichever side closes the stream */
   constructor(
-    { stay }: Pick<RequestContext, 'stay'>,
+    { lease }: Pick<RequestContext, 'lease'>,
     private readonly onClose: () => void,
   ) {
-    this.hold = memory.queue(stay.sharer)
-    stay.onGone(() => this.hold.free())
+    this.hold = memory.queue(lease.quotaKey)
+    lease.onGone(() => this.hold.free())
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -324,15 +324,15 @@ export class BatchReply implements Reply {
   private readonly hold: Hold
   private readonly release: () => void
 
-  /** @param owed number of answers; @param stay lease of the request, charged for held answers */
+  /** @param owed number of answers; @param lease lease of the request, charged for held answers */
   constructor(
     private readonly reply: Reply,
     private owed: number,
-    stay: RequestContext['stay'],
+    lease: RequestContext['lease'],
   ) {
-    this.hold = stay.hold
+    this.hold = lease.hold
     // Each call releases its own lease before it answers.
-    this.release = stay.extend()
+    this.release = lease.extend()
   }
 
   canStream(): boolean {

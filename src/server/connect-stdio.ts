@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Quota } from '../access/quota.ts'
 import { type RateRefusal, rateStep } from '../access/rate.ts'
-import { limitsStep, type Peer } from '../access/stay.ts'
+import { limitsStep, type Peer } from '../access/request-lease.ts'
 import { runSteps, type Step } from '../access/steps.ts'
 import type { Route, Table } from '../build/types.ts'
 import { type SessionRegistry, StdioConnection } from '../mcp/index.ts'

@@ -6,7 +6,7 @@ import type { ForwardedConnection } from '../access/forwarded-connection.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
-import type { Peer, Stay } from '../access/stay.ts'
+import type { Peer, RequestLease } from '../access/request-lease.ts'
 import type { Approval, Identity, RequestHead, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
@@ -71,7 +71,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   forwarded = false
   clientConnection: ForwardedConnection | undefined = undefined
   listing: 'list' | 'search' | undefined = undefined
-  stay!: Stay
+  lease!: RequestLease
   meter: Meter | undefined = undefined
   readonly unserved: UnservedSpans | undefined
   private ends: (() => void)[] | undefined
@@ -142,7 +142,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   }
   get peer(): Peer {
     const socket = this.forwarded ? undefined : nodePair(this.c).incoming?.socket
-    return peerOf(socket, this.headers, this.stay)
+    return peerOf(socket, this.headers, this.lease)
   }
   get replicas(): Replicas | undefined {
     this.others ??= this.replicasOf?.(this)
@@ -180,7 +180,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     nodePair(this.c).outgoing?.destroy()
   }
   body() {
-    return readBody(this.c, this.maxBody, this.stay.hold)
+    return readBody(this.c, this.maxBody, this.lease.hold)
   }
   isGone(): boolean {
     const { outgoing } = nodePair(this.c)

@@ -123,7 +123,7 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
       registry.drop(stream)
     }
     // The worker that runs the calls counts them, as they may outlast the answer.
-    if (cluster.isWorker?.(owner)) context.stay.uncount()
+    if (cluster.isWorker?.(owner)) context.lease.uncount()
     const failure = (message: string) => ({ code: INTERNAL_ERROR, message })
     const outcome = await cluster.forward(owner, {
       method: context.method,
@@ -246,7 +246,7 @@ async function ask(
   const unread = new Fault('unreachable', UNREAD)
   if ('message' in noted) return unread
   const body = Buffer.isBuffer(noted.body) ? [noted.body] : (noted.body ?? [])
-  const { hold } = context.stay
+  const { hold } = context.lease
   const bytes = await readWhole(body, (more) => hold.add(more)).catch(() => unread)
   // A replica without the route has no result either.
   if (noted.status === 404) return undefined

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { parsedSize } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
-import type { Peer, Stay } from '../access/stay.ts'
+import type { Peer, RequestLease } from '../access/request-lease.ts'
 import type { Approval, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
@@ -37,7 +37,7 @@ export class StdioContext implements LineContext, StepRequest {
   forwarded = false
   clientConnection: undefined = undefined
   listing: 'list' | 'search' | undefined = undefined
-  stay!: Stay
+  lease!: RequestLease
   meter: Meter | undefined = undefined
   refused: string | undefined = undefined
   readonly unserved: UnservedSpans | undefined
@@ -92,7 +92,7 @@ export class StdioContext implements LineContext, StepRequest {
   }
 
   async body(): ReturnType<RequestContext['body']> {
-    if (!this.stay.hold.add(parsedSize(this.line))) return { failure: 'no-room' }
+    if (!this.lease.hold.add(parsedSize(this.line))) return { failure: 'no-room' }
     return isUtf8(this.line) ? { text: this.line.toString('utf8') } : { failure: 'not-utf8' }
   }
 

@@ -429,9 +429,9 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
 
 /** The parts of a call that a tool reads. */
 function contextOf(call: Call): CallContext {
-  const { headers, query, stay, identity, results } = call.context
+  const { headers, query, lease, identity, results } = call.context
   const { raw: body, span } = call.request
-  const { hold } = stay
+  const { hold } = lease
   const [progress, keep] = [progressOf(call), results?.keeper(call)]
   return { headers, query, identity, body, signal: call, span, hold, progress, keep }
 }

@@ -72,7 +72,7 @@ export class Upstream {
   readonly #live = new Map<RpcClient, number | undefined>()
   readonly #ending = new Set<Promise<void>>()
   /** Quota keys of live connections; absent: shared. */
-  readonly #sharers = new Map<RpcClient, string>()
+  readonly #quotaKeys = new Map<RpcClient, string>()
   readonly #shares = new Map<string, number>()
   /** A connection opened to probe the server, reused for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
@@ -91,7 +91,7 @@ export class Upstream {
   constructor(
     readonly definition: Definition,
     given: UpstreamContext,
-    private readonly makeRoom: (sharer: string | undefined, ownOnly?: boolean) => boolean,
+    private readonly makeRoom: (quotaKey: string | undefined, ownOnly?: boolean) => boolean,
   ) {
     const {
       env,
@@ -182,33 +182,38 @@ export class Upstream {
 
   /**
    * Opens a connection, or takes the probed one.
-   * @param sharer quota key of the session; undefined: shared
+   * @param quotaKey of the session; undefined: shared
    * @param by client data for which a probe's handshake may be reused; absent: it cannot be
    */
-  connect(resolved: Resolved, events: RpcEvents, sharer: string | undefined, by?: string): RpcClient | Fault {
+  connect(
+    resolved: Resolved,
+    events: RpcEvents,
+    quotaKey: string | undefined,
+    by?: string,
+  ): RpcClient | Fault {
     // During shutdown, an interrupted probe would retry.
     if (this.#closed) return new Fault('lost', `The server ${this.name} is being closed`)
-    const refused = this.#shareTaken(sharer)
+    const refused = this.#shareTaken(quotaKey)
     if (refused) return refused
-    const client = this.#fresh(resolved, sharer, by)
+    const client = this.#fresh(resolved, quotaKey, by)
     if (client instanceof Fault) return client
     client.events = events
-    if (sharer !== undefined && !client.ended) {
-      this.#sharers.set(client, sharer)
-      bump(this.#shares, sharer, 1)
+    if (quotaKey !== undefined && !client.ended) {
+      this.#quotaKeys.set(client, quotaKey)
+      bump(this.#shares, quotaKey, 1)
     }
     return client
   }
 
   /** The probed connection, or a new one if the limit allows. */
-  #fresh(resolved: Resolved, sharer: string | undefined, by: string | undefined): RpcClient | Fault {
+  #fresh(resolved: Resolved, quotaKey: string | undefined, by: string | undefined): RpcClient | Fault {
     const probed = this.takeProbed(resolved.key)
     if (probed && (!probed.handshake || probed.handshake.by === by)) return probed
     probed?.close()
     const refusal = this.starts.refusal(resolved.key)
     if (refusal) return new Fault('unreachable', refusal)
     const { maxSessions } = this.definition.server
-    if (this.#live.size >= maxSessions && !this.#dropProbed() && !this.makeRoom(sharer))
+    if (this.#live.size >= maxSessions && !this.#dropProbed() && !this.makeRoom(quotaKey))
       return new Fault(
         'busy',
         `All ${maxSessions} sessions with the server ${this.name} are in use (maxSessions): try again later`,
@@ -217,12 +222,12 @@ export class Upstream {
   }
 
   /** The fault if a caller has too many sessions and none is idle; some are reserved for other callers. */
-  #shareTaken(sharer: string | undefined): Fault | undefined {
+  #shareTaken(quotaKey: string | undefined): Fault | undefined {
     const { maxSessions } = this.definition.server
     const left = Math.floor(maxSessions / LEFT_FOR_OTHERS)
     const most = maxSessions - left
-    if (sharer === undefined || left === 0 || (this.#shares.get(sharer) ?? 0) < most) return undefined
-    if (this.makeRoom(sharer, true)) return undefined
+    if (quotaKey === undefined || left === 0 || (this.#shares.get(quotaKey) ?? 0) < most) return undefined
+    if (this.makeRoom(quotaKey, true)) return undefined
     const of = `of the ${maxSessions} sessions with the server ${this.name} (maxSessions)`
     return new Fault(
       'busy',
@@ -231,10 +236,10 @@ export class Upstream {
   }
 
   #unshare(client: RpcClient): void {
-    const sharer = this.#sharers.get(client)
-    if (sharer === undefined) return
-    this.#sharers.delete(client)
-    bump(this.#shares, sharer, -1)
+    const quotaKey = this.#quotaKeys.get(client)
+    if (quotaKey === undefined) return
+    this.#quotaKeys.delete(client)
+    bump(this.#shares, quotaKey, -1)
   }
 
   /** Keeps a probe's connection for the first session with the same values. */

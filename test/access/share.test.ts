@@ -27,7 +27,7 @@ test('the rates of workers add up to the rate', async () => {
     return rates.of({ prefix: '/p', tenant: 'default', rate })!
   })
   const taken = async () => {
-    const subject = { sharer: 'ann', address: undefined, session: () => undefined }
+    const subject = { quotaKey: 'ann', address: undefined, session: () => undefined }
     const all = routes.map((route) => route.take(subject, Array(100).fill(undefined)))
     return (await Promise.all(all)).flat().filter((excess) => excess === undefined).length
   }

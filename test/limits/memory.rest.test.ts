@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Hold, Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
-import { networkOf, Quota, sharerOf } from '../../src/access/quota.ts'
-import { Stay } from '../../src/access/stay.ts'
+import { networkOf, Quota, quotaKeyOf } from '../../src/access/quota.ts'
+import { RequestLease } from '../../src/access/request-lease.ts'
 import { readSettings } from '../../src/checks/index.ts'
 import { Waiting } from '../../src/mcp/session.ts'
 import { createLasting } from '../../src/upstream/backend/session-state.ts'
@@ -26,11 +26,11 @@ test('the last quarter of the memory is for small messages', () => {
   assert.equal(own.used, 0)
 })
 
-test('what is spare gives way: that of the same sharer first, and only when it helps', () => {
+test('what is spare gives way: that of the same quota key first, and only when it helps', () => {
   const own = new Memory()
   own.limit = 1000
-  const [mine, others] = ['me', 'others'].map((sharer) => {
-    const hold: Hold = own.spare(sharer, () => hold.free(100))
+  const [mine, others] = ['me', 'others'].map((quotaKey) => {
+    const hold: Hold = own.spare(quotaKey, () => hold.free(100))
     return hold
   }) as [Hold, Hold]
   assert.ok(others.add(300) && mine.add(300))
@@ -96,22 +96,22 @@ test('a quota bounds all, a prefix and a caller, each by its own limit', () => {
 test('a stay gives back what it took when the last of its calls has ended', () => {
   const quota = new Quota({ prefix: ['maxCallsPerPrefix', 3], caller: ['maxCallsPerCaller', 2] })
   const before = memory.used
-  const stay = new Stay('/a', 'me', quota)
-  assert.equal(stay.begin(2), undefined)
-  assert.equal(new Stay('/a', 'me', quota).begin(1), 'maxCallsPerCaller')
-  const over = stay.extend()
-  stay.end()
-  assert.ok(!stay.gone)
+  const lease = new RequestLease('/a', 'me', quota)
+  assert.equal(lease.begin(2), undefined)
+  assert.equal(new RequestLease('/a', 'me', quota).begin(1), 'maxCallsPerCaller')
+  const over = lease.extend()
+  lease.end()
+  assert.ok(!lease.gone)
   over()
   over()
-  assert.ok(stay.gone)
+  assert.ok(lease.gone)
   assert.equal(memory.used, before)
   assert.equal(quota.exceeded('/a', 'me', 2), undefined)
 })
 
 test('who shares what', () => {
-  assert.equal(sharerOf('/a', 'me', '192.0.2.1'), '["/a","me"]')
-  assert.equal(sharerOf('/a', undefined, '192.0.2.1'), sharerOf('/b', undefined, '::ffff:192.0.2.1'))
+  assert.equal(quotaKeyOf('/a', 'me', '192.0.2.1'), '["/a","me"]')
+  assert.equal(quotaKeyOf('/a', undefined, '192.0.2.1'), quotaKeyOf('/b', undefined, '::ffff:192.0.2.1'))
   assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::9'))
   assert.notEqual(networkOf('2001:db8:1:2::9'), networkOf('2001:db8:1:3::9'))
   assert.notEqual(networkOf('::1'), '::1')
@@ -140,8 +140,8 @@ test('the settings name each limit', () => {
 
 test('room for a session is made by the own idle one, or by a long unused one of who has more', () => {
   const ended: string[] = []
-  const one = (name: string, sharer: string | undefined, used: number, idle = true): Occupant => ({
-    sharer,
+  const one = (name: string, quotaKey: string | undefined, used: number, idle = true): Occupant => ({
+    quotaKey,
     used,
     idle,
     end: () => void ended.push(name),

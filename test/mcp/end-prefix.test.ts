@@ -11,7 +11,7 @@ test('a session goes on where its prefix is served again before its calls have e
   const facts = {
     prefix: '/p',
     caller: undefined,
-    sharer: '',
+    quotaKey: '',
     revision: '2025-11-25',
     onStream: false,
   } as const

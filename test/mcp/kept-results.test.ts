@@ -314,7 +314,7 @@ test(
 )
 
 test('what is kept is bounded, in number, in memory and in time', () => {
-  const owner = (caller: string) => ({ prefix: '/p', caller, sharer: caller })
+  const owner = (caller: string) => ({ prefix: '/p', caller, quotaKey: caller })
   // Results that earlier tests have read may still be there, and give way.
   const used = memory.used
   const kept = new KeptResults()
@@ -354,7 +354,7 @@ test('what is kept is bounded, in number, in memory and in time', () => {
 
 test('a result that is too large to be kept leaves the others, and one in place of the last ends in time', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const owner = { prefix: '/p', caller: 'a', sharer: 'kept-alone' }
+  const owner = { prefix: '/p', caller: 'a', quotaKey: 'kept-alone' }
   const used = memory.used
   const kept = new KeptResults(1_000)
   const text = (size: number) => ({ text: 'x'.repeat(size), isJson: false })

@@ -126,7 +126,7 @@ test('a log keeps the newest events where queues are short', () => {
   const { queueLimit } = memory
   memory.queueLimit = 10
   const log = new EventLog('test')
-  const stream = log.open(new EventStream({ stay: { sharer: 'test', onGone() {} } } as never, () => {}))
+  const stream = log.open(new EventStream({ lease: { quotaKey: 'test', onGone() {} } } as never, () => {}))
   for (const text of ['aaaa', 'bbbb', 'cccc', 'dddd']) stream.send(text)
   memory.queueLimit = queueLimit
   assert.deepEqual(
@@ -140,8 +140,8 @@ test('a log is bounded in characters, streams and time', (t) => {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'] })
   let now = 0
   t.mock.method(performance, 'now', () => now)
-  const stay = { sharer: 'test', onGone() {} }
-  const connection = () => new EventStream({ stay } as never, () => {})
+  const lease = { quotaKey: 'test', onGone() {} }
+  const connection = () => new EventStream({ lease } as never, () => {})
   const log = new EventLog('test')
   const stream = log.open(connection())
   for (let i = 0; i < 100; i++) stream.send(`${i}`.padEnd(100_000))

@@ -3,7 +3,7 @@ import './chance.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Stay } from '../../src/access/stay.ts'
+import { RequestLease } from '../../src/access/request-lease.ts'
 import { Call } from '../../src/mcp/call.ts'
 import { SessionRegistry } from '../../src/mcp/index.ts'
 import { PostReply, StreamReply } from '../../src/mcp/stream.ts'
@@ -84,7 +84,7 @@ finds(
   /has no answer|to be served took longer/,
 )
 
-finds('what a request holds and does not give back', Stay, 'end', () => () => {}, /bytes are held/)
+finds('what a request holds and does not give back', RequestLease, 'end', () => () => {}, /bytes are held/)
 
 finds(
   'a stream of a server that is not opened again',

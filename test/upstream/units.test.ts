@@ -109,7 +109,8 @@ test('a parked call is taken once, and expires', () => {
 test('where there is no room for more pending input, the oldest goes of whoever has most', () => {
   const pending = new PendingInput<string>(60_000, 4)
   const gone: string[] = []
-  const add = (name: string, sharer: string) => pending.add(name, 'bound', sharer, () => void gone.push(name))
+  const add = (name: string, quotaKey: string) =>
+    pending.add(name, 'bound', quotaKey, () => void gone.push(name))
   const victim = add('v1', 'victim')
   for (const name of ['s1', 's2', 's3', 's4', 's5']) add(name, 'stranger')
   assert.deepEqual(gone, ['s1', 's2'])

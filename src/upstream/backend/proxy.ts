@@ -565,12 +565,12 @@ class ProxyBackend implements McpProxy, ServerUser {
     text: string,
     place: readonly (string | null)[],
   ): Promise<HttpResponse | undefined> | undefined {
-    const { replicas, stay } = context
+    const { replicas, lease } = context
     // A continued call is routed by its `requestState`.
     if (!replicas || given.params.requestState !== undefined) return undefined
     const elsewhere = replicas.inPlace(stringify([...this.ids, ...place]), text, given.id)
     // A subscription is unlimited in time, so it is not counted.
-    if (elsewhere && given.method === 'subscriptions/listen') stay.uncount()
+    if (elsewhere && given.method === 'subscriptions/listen') lease.uncount()
     return elsewhere
   }
 
@@ -618,9 +618,9 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   /** Counts a stateless request until it ends. */
-  private count({ stay }: RequestContext): void {
+  private count({ lease }: RequestContext): void {
     this.statelessCalls++
-    stay.onGone(() => {
+    lease.onGone(() => {
       this.statelessCalls--
       if (!this.statelessCalls) this.onQuiet?.()
     })

@@ -372,7 +372,7 @@ export class Sessions {
   /** All sessions, as candidates to be ended for a new one. */
   occupants(): Occupant[] {
     return [...this.all].map(([made, session]) => ({
-      sharer: session.sharer,
+      quotaKey: session.quotaKey,
       used: session.lastUsed,
       idle: !isUsed(made, session),
       end: () => session.end(),

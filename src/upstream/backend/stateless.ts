@@ -1,4 +1,4 @@
-import type { Peer } from '../../access/stay.ts'
+import type { Peer } from '../../access/request-lease.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   ACKNOWLEDGED,
@@ -39,7 +39,7 @@ export interface StatelessCall {
   /** The caller, if authenticated. */
   readonly caller: string | undefined
   /** Quota key of the call; undefined: the gateway itself. */
-  readonly sharer?: string
+  readonly quotaKey?: string
   /** Identifies an anonymous client; undefined: the gateway itself. */
   readonly peer?: Peer
   readonly resolved: Resolved
@@ -112,12 +112,12 @@ export class StatelessRequest implements StatelessServer {
   }
 
   private callOf(call: Call, message: Request, onShaping?: StatelessCall['onShaping']): StatelessCall {
-    const { headers, stay, peer } = call.context
+    const { headers, lease, peer } = call.context
     return {
       message,
       headers,
       caller: this.caller,
-      sharer: stay.sharer,
+      quotaKey: lease.quotaKey,
       peer,
       resolved: this.resolved,
       signal: call,

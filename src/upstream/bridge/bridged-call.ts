@@ -131,7 +131,7 @@ export class BridgedCall implements LockHolder {
       this.#deliver(raw, this.#open)
       return
     }
-    this.#kept ??= new Waiting(this.first.sharer ?? '', this.onDropped)
+    this.#kept ??= new Waiting(this.first.quotaKey ?? '', this.onDropped)
     this.#kept.push(stringify(raw))
   }
 

@@ -162,8 +162,8 @@ export class ToSession implements Stateless {
   }
 
   #inputRequired(call: StatelessCall, bridged: BridgedCall): JsonObject {
-    const { sharer = '' } = call
-    const requestState = this.#pendingInput.add(bridged, boundTo(call), sharer, () => bridged.giveUp())
+    const { quotaKey = '' } = call
+    const requestState = this.#pendingInput.add(bridged, boundTo(call), quotaKey, () => bridged.giveUp())
     bridged.session.lock.park(bridged, () => this.#pendingInput.expire(requestState))
     const inputRequests = Object.fromEntries(
       [...bridged.questions].map(([key, { method, params, raw }]) => {
@@ -244,8 +244,8 @@ export class ToSession implements Stateless {
 }
 
 /** The owner of a call's session. */
-function ownerOf({ message, resolved, caller, sharer, peer, headers }: StatelessCall): SessionOwner {
-  return { resolved, caller, name: headers[SESSION_NAME], sharer, peer, ...helloOf(message.params) }
+function ownerOf({ message, resolved, caller, quotaKey, peer, headers }: StatelessCall): SessionOwner {
+  return { resolved, caller, name: headers[SESSION_NAME], quotaKey, peer, ...helloOf(message.params) }
 }
 
 function errorOf(id: StatelessCall['message']['id'], error: RpcError): JsonObject {

@@ -42,7 +42,7 @@ export interface ToStatelessOptions {
   resolved: Resolved
   caller: string | undefined
   /** Quota key of the client. */
-  sharer: string
+  quotaKey: string
   upstream: Pick<Upstream, 'name' | 'streams'>
 }
 
@@ -281,11 +281,11 @@ export class ToStateless implements Link {
     signal: CancelSignal,
     span?: Request['span'],
   ): StatelessCall {
-    const { caller, sharer, resolved } = this.options
+    const { caller, quotaKey, resolved } = this.options
     const level = this.#level !== undefined && { [LOG_LEVEL]: this.#level }
     const params = { ...given, _meta: { ...metaOf(given), ...this.#meta, ...level } }
     const message: Request = { ...ownRequest(method, params, id), ...(span && { span }) }
-    return { message, headers: {}, caller, sharer, resolved, session: this.#prefix, onMessage, signal }
+    return { message, headers: {}, caller, quotaKey, resolved, session: this.#prefix, onMessage, signal }
   }
 
   #emit(raw: JsonObject): void {

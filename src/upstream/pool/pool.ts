@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Peer } from '../../access/stay.ts'
+import type { Peer } from '../../access/request-lease.ts'
 import { stringify } from '../../json/index.ts'
 import { canonical } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -17,7 +17,7 @@ export interface SessionOwner extends Hello {
   /** Identifies an anonymous client; undefined: the gateway itself. */
   peer: Peer | undefined
   /** Quota key; undefined: the gateway itself. */
-  sharer: string | undefined
+  quotaKey: string | undefined
 }
 
 interface Entry {
@@ -27,7 +27,7 @@ interface Entry {
   strangers?: string
   /** The anonymous client that alone may use it. */
   peer?: Peer
-  sharer: string | undefined
+  quotaKey: string | undefined
 }
 
 /** Replaces the client in the key of the group's session for lists. */
@@ -62,12 +62,12 @@ export class SessionPool {
    * @param lists whether it is used only for lists and subscriptions, which leave no state
    */
   session(owner: SessionOwner, lists: boolean): PooledSession {
-    const { resolved, caller, name, sharer } = owner
+    const { resolved, caller, name, quotaKey } = owner
     const isolated = this.#upstream.definition.server.isolation === 'session'
     const stranger = isolated && caller === undefined && name === undefined ? owner.peer : undefined
     if (stranger) return this.#forStranger(owner, stranger, lists).session
     const key = keyOf([resolved.key, isolated ? [caller ?? null, name ?? null] : null])
-    return (this.#find(key) ?? this.#open({ ...owner, ...helloForAll(owner) }, { key, sharer })).session
+    return (this.#find(key) ?? this.#open({ ...owner, ...helloForAll(owner) }, { key, quotaKey })).session
   }
 
   /** Ends sessions unused for `idle` milliseconds. */
@@ -80,7 +80,7 @@ export class SessionPool {
   /** All sessions, as candidates to be ended for a new one. */
   occupants(): Occupant[] {
     return [...this.#entries].map((entry) => ({
-      sharer: entry.sharer,
+      quotaKey: entry.quotaKey,
       used: entry.session.used,
       idle: entry.session.idle,
       end: () => this.#drop(entry),
@@ -94,7 +94,7 @@ export class SessionPool {
 
   /** An anonymous client has its session to itself, so its own capabilities are forwarded. */
   #forStranger(owner: SessionOwner, peer: Peer, lists: boolean): Entry {
-    const { resolved, sharer } = owner
+    const { resolved, quotaKey } = owner
     const hello = canonical(owner.capabilities)
     const keyFor = (whose: unknown) => keyOf([resolved.key, whose, hello])
     const key = keyFor(peer.key)
@@ -104,10 +104,10 @@ export class SessionPool {
     const forLists = keyFor(LISTS)
     // The list session is shared, because it never runs calls and so holds no client's data.
     if (lists)
-      return this.#find(forLists) ?? this.#open(owner, { key: forLists, strangers, sharer: undefined })
+      return this.#find(forLists) ?? this.#open(owner, { key: forLists, strangers, quotaKey: undefined })
     if (!this.#told) this.#log.info({ server: this.#upstream.name }, STRANGERS)
     this.#told = true
-    const entry = this.#open(owner, { key, strangers, peer, sharer })
+    const entry = this.#open(owner, { key, strangers, peer, quotaKey })
     peer.onGone(() => this.#dropIfLeft(entry))
     // Another client will probably follow, and a start may take seconds.
     const prepare = () => {
@@ -133,7 +133,7 @@ export class SessionPool {
       resolved,
       { capabilities, clientInfo },
       events,
-      given.sharer,
+      given.quotaKey,
     )
     const entry: Entry = { ...given, session }
     this.#entries.add(entry)
@@ -148,11 +148,11 @@ export class SessionPool {
 
   /** Ends the longest unused sessions of the newcomer's quota key beyond its maximum. */
   #trim(newcomer: Entry): void {
-    const { sharer } = newcomer
+    const { quotaKey } = newcomer
     const idle = [...this.#entries].filter(
-      (entry) => entry.sharer === sharer && entry.session.idle && entry !== newcomer,
+      (entry) => entry.quotaKey === quotaKey && entry.session.idle && entry !== newcomer,
     )
-    const most = sharer === undefined ? MAX_KEPT_FOR_ALL : MAX_KEPT
+    const most = quotaKey === undefined ? MAX_KEPT_FOR_ALL : MAX_KEPT
     idle.sort((a, b) => a.session.used - b.session.used)
     for (const entry of idle.slice(0, Math.max(0, idle.length - most))) this.#drop(entry)
   }
@@ -198,7 +198,7 @@ function keyOf(parts: unknown[]): string {
 /** A session with a server, which may be ended for a new one. */
 export interface Occupant {
   /** Quota key; undefined: shared. */
-  sharer: string | undefined
+  quotaKey: string | undefined
   /** Time of the last use, by `performance.now()`. */
   used: number
   idle: boolean
@@ -220,13 +220,13 @@ export function makeRoom(
   now = performance.now(),
 ): boolean {
   const counts = new Map<string | undefined, number>()
-  for (const { sharer } of all) counts.set(sharer, (counts.get(sharer) ?? 0) + 1)
+  for (const { quotaKey } of all) counts.set(quotaKey, (counts.get(quotaKey) ?? 0) + 1)
   const own = (counts.get(newcomer) ?? 1) - 1
-  const gives = ({ sharer, used, idle }: Occupant) =>
+  const gives = ({ quotaKey, used, idle }: Occupant) =>
     idle &&
-    (sharer === undefined ||
-      sharer === newcomer ||
-      (used <= now - GIVES_WAY && (counts.get(sharer) ?? 0) > own))
+    (quotaKey === undefined ||
+      quotaKey === newcomer ||
+      (used <= now - GIVES_WAY && (counts.get(quotaKey) ?? 0) > own))
   const oldest = all.filter(gives).sort((a, b) => a.used - b.used)[0]
   oldest?.end()
   return oldest !== undefined

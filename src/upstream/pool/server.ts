@@ -43,9 +43,9 @@ export class UpstreamServer {
     context: UpstreamContext & { version: string },
     occupants: () => Occupant[],
   ) {
-    this.upstream = new Upstream(definition, context, (sharer, ownOnly) => {
+    this.upstream = new Upstream(definition, context, (quotaKey, ownOnly) => {
       const all = [...occupants(), ...this.#toSession.pool.occupants()]
-      return makeRoom(ownOnly ? all.filter((one) => one.sharer === sharer) : all, sharer)
+      return makeRoom(ownOnly ? all.filter((one) => one.quotaKey === quotaKey) : all, quotaKey)
     })
     this.#stateless = new StatelessUpstream(this.upstream, context.version, context.log)
     this.#kept = new KeptLists(this.#stateless, context.onListChanged)
@@ -67,7 +67,7 @@ export class UpstreamServer {
    */
   link(
     resolved: Resolved,
-    session: Pick<Session, 'caller' | 'sharer'>,
+    session: Pick<Session, 'caller' | 'quotaKey'>,
     events: LinkEvents,
     restore: Restore,
     among = false,
@@ -88,13 +88,13 @@ export class UpstreamServer {
 
   #link(
     resolved: Resolved,
-    session: Pick<Session, 'caller' | 'sharer'>,
+    session: Pick<Session, 'caller' | 'quotaKey'>,
     events: LinkEvents,
     restore: Restore,
     stateless: Stateless = this.#own.stateless,
   ): Link {
     const { upstream } = this
-    const { caller, sharer } = session
+    const { caller, quotaKey } = session
     if (upstream.definition.server.isolation !== 'session') {
       // A shared session needs the same multiplexing as stateless clients, so it uses that bridge.
       const request = async (call: StatelessCall) => {
@@ -108,10 +108,10 @@ export class UpstreamServer {
         paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
         abandon: (requestState) => this.#toSession.abandon(requestState),
       }
-      return new ToStateless({ server, resolved, caller, sharer, upstream }, events)
+      return new ToStateless({ server, resolved, caller, quotaKey, upstream }, events)
     }
-    const bridged = () => new ToStateless({ server: stateless, resolved, caller, sharer, upstream }, events)
-    const direct = () => new SessionLink({ upstream, resolved, sharer, restore }, events)
+    const bridged = () => new ToStateless({ server: stateless, resolved, caller, quotaKey, upstream }, events)
+    const direct = () => new SessionLink({ upstream, resolved, quotaKey, restore }, events)
     let current: Link = this.#refusesSessions ? bridged() : direct()
     return {
       start: async (request, text) => {
@@ -223,7 +223,7 @@ export class UpstreamServer {
     const params = { protocolVersion: SESSION_REVISIONS[0], ...helloOf({}) }
     const request = ownRequest('initialize', params, 0)
     const events = { message() {}, lost() {}, rejected() {}, refused() {} }
-    const link = this.#link(resolved, { caller: undefined, sharer: '' }, events, () => [])
+    const link = this.#link(resolved, { caller: undefined, quotaKey: '' }, events, () => [])
     const answer = await link.start(request, stringify(request.raw))
     link.close()
     if (answer instanceof Fault) return answer

@@ -84,17 +84,17 @@ export class PooledSession {
   /** Last level sent to the server. */
   #level: string | undefined
 
-  /** @param sharer quota key; undefined: shared */
+  /** @param quotaKey undefined: shared */
   constructor(
     private readonly upstream: Upstream,
     private readonly resolved: Resolved,
     private readonly hello: Hello,
     private readonly events: SessionEvents,
-    sharer: string | undefined,
+    quotaKey: string | undefined,
   ) {
     this.lock = new SessionLock(upstream.name)
     // Start asynchronously, once the caller holds the session.
-    this.#ready = Promise.resolve().then(() => this.#start(sharer))
+    this.#ready = Promise.resolve().then(() => this.#start(quotaKey))
   }
 
   /** Whether nothing is running. */
@@ -165,7 +165,7 @@ export class PooledSession {
     this.#end(new Fault('lost', `The session with the server ${this.upstream.name} has ended`))
   }
 
-  async #start(sharer: string | undefined): Promise<JsonObject | Fault> {
+  async #start(quotaKey: string | undefined): Promise<JsonObject | Fault> {
     const { upstream, resolved, hello } = this
     const client = upstream.connect(
       resolved,
@@ -174,7 +174,7 @@ export class PooledSession {
         rejected() {},
         closed: (fault) => this.#end(fault),
       },
-      sharer,
+      quotaKey,
       keyOfHello(hello),
     )
     if (client instanceof Fault) return this.#end(client)

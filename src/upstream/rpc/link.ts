@@ -58,7 +58,7 @@ export interface SessionLinkOptions {
   upstream: Upstream
   resolved: Resolved
   /** Quota key of the session. */
-  sharer: string
+  quotaKey: string
   /** Requests that restore the state of a lost session; their answers are ignored. */
   restore(): Restored[]
 }
@@ -155,7 +155,7 @@ export class SessionLink implements Link {
   }
 
   async #open({ id, params }: Request): Promise<Started> {
-    const { upstream, resolved, sharer } = this.#options
+    const { upstream, resolved, quotaKey } = this.#options
     const { starts, definition } = upstream
     const { message, lost, rejected, silent } = this.#events
     let ready = false
@@ -193,7 +193,7 @@ export class SessionLink implements Link {
     const client = upstream.connect(
       resolved,
       { message: take, rejected: refuse, closed, ...(silent && { silent }) },
-      sharer,
+      quotaKey,
     )
     if (client instanceof Fault) return client
     this.#client = client

@@ -109,7 +109,7 @@ function exchangeOf(text: string): RequestContext {
     maxBody: 4 * 1024 * 1024,
     signal: () => new AbortController().signal,
     onGone: () => () => {},
-    stay: { begin: () => undefined, hold: memory.hold() },
+    lease: { begin: () => undefined, hold: memory.hold() },
     body: async () => ({ text: Buffer.from(text).toString() }),
   } as unknown as RequestContext
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Hold, memory } from './memory.ts'
-import { type Quota, type Reached, sharerOf } from './quota.ts'
+import { type Quota, quotaKeyOf, type Reached } from './quota.ts'
 import type { Step } from './steps.ts'
 
 /** An anonymous client, identified by its connection or request. */
@@ -16,11 +16,11 @@ export interface Peer {
 const PER_CALL = 4096
 
 /** Resources of one request until it ends: running calls and memory. */
-export class Stay implements Peer {
+export class RequestLease implements Peer {
   /** Memory of its body and its answer. */
   readonly hold: Hold
   /** Quota key. */
-  readonly sharer: string
+  readonly quotaKey: string
   private calls = 0
   private users = 1
   private name: string | undefined
@@ -29,25 +29,25 @@ export class Stay implements Peer {
   /** @param quota of running calls; absent: not counted */
   constructor(
     private readonly prefix: string,
-    sharer: string,
+    quotaKey: string,
     private readonly quota?: Quota,
   ) {
-    this.sharer = sharer
-    this.hold = memory.hold(sharer)
+    this.quotaKey = quotaKey
+    this.hold = memory.hold(quotaKey)
   }
 
   /** Counts calls as running until the request ends; returns the exceeded limit, if any. */
   begin(calls: number): Reached {
-    const limit = this.quota?.take(this.prefix, this.sharer, calls)
+    const limit = this.quota?.take(this.prefix, this.quotaKey, calls)
     if (limit) return limit
     // The client disconnected meanwhile.
-    if (this.gone) this.quota?.give(this.prefix, this.sharer, calls)
+    if (this.gone) this.quota?.give(this.prefix, this.quotaKey, calls)
     else this.calls += calls
     return this.hold.add(calls * PER_CALL) ? undefined : 'maxBuffered'
   }
   /** Stops counting its calls, which are endless streams limited by connections. */
   uncount(): void {
-    this.quota?.give(this.prefix, this.sharer, this.calls)
+    this.quota?.give(this.prefix, this.quotaKey, this.calls)
     this.calls = 0
   }
   /** Keeps the lease beyond the answer; call the result to end it. */
@@ -90,12 +90,12 @@ export function limitsStep(calls: Quota | undefined): Step {
     name: 'limits',
     run(request) {
       const { route, caller, address, forwarded, clientConnection } = request
-      const sharer = sharerOf(route.prefix, caller, address)
+      const quotaKey = quotaKeyOf(route.prefix, caller, address)
       // A forwarding gateway counts the calls itself, a worker does not.
       const isCounted = !forwarded || clientConnection?.isGateway === false
-      const stay = new Stay(route.prefix, sharer, isCounted ? calls : undefined)
-      request.stay = stay
-      request.onEnd(() => stay.end())
+      const lease = new RequestLease(route.prefix, quotaKey, isCounted ? calls : undefined)
+      request.lease = lease
+      request.onEnd(() => lease.end())
       return undefined
     },
   }
