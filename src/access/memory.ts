@@ -13,7 +13,7 @@ const SHARE_OF_ONE = 0.5
 interface Share {
   bytes: number
   /** Number of its reservations that are not empty. */
-  holds: number
+  reservations: number
 }
 
 /** Maximum default of `maxBuffered`, in bytes. */
@@ -42,23 +42,23 @@ export class Memory {
   }
   private readonly shares = new Map<string, Share>()
   /** Discardable reservations by quota key, least recently filled first. */
-  private readonly spares = new Map<string, Set<SpareHold>>()
+  private readonly spares = new Map<string, Set<SpareReservation>>()
   private spareBytes = 0
 
   /** A reservation for one request or answer. @param quotaKey absent: none */
-  hold(quotaKey?: string): Hold {
-    return new Hold(this, Number.POSITIVE_INFINITY, quotaKey)
+  reserve(quotaKey?: string): MemoryReservation {
+    return new MemoryReservation(this, Number.POSITIVE_INFINITY, quotaKey)
   }
   /** A reservation for one queue of messages: at most `maxQueued`, but any message if empty. */
-  queue(quotaKey?: string): Hold {
-    return new Hold(this, this.queueLimit, quotaKey)
+  queue(quotaKey?: string): MemoryReservation {
+    return new MemoryReservation(this, this.queueLimit, quotaKey)
   }
   /**
    * A reservation for data that may be discarded when memory is needed.
    * @param giveWay frees a part of it, until it is empty
    */
-  spare(quotaKey: string, giveWay: () => void): Hold {
-    return new SpareHold(this, quotaKey, giveWay)
+  spare(quotaKey: string, giveWay: () => void): MemoryReservation {
+    return new SpareReservation(this, quotaKey, giveWay)
   }
   /** Whether `bytes` more fit for a reservation of then `size` bytes; discards spare data if necessary. */
   fits(bytes: number, size: number, quotaKey: string | undefined, share: Share | undefined): boolean {
@@ -76,27 +76,27 @@ export class Memory {
     }
   }
   /** Adjusts the bytes of discardable data. */
-  countSpare(hold: SpareHold, quotaKey: string, bytes: number): void {
+  countSpare(reservation: SpareReservation, quotaKey: string, bytes: number): void {
     this.spareBytes += bytes
     const spares = this.spares.get(quotaKey) ?? new Set()
-    if (bytes > 0 || hold.size === 0) spares.delete(hold)
-    if (hold.size > 0) this.spares.set(quotaKey, spares.add(hold))
+    if (bytes > 0 || reservation.size === 0) spares.delete(reservation)
+    if (reservation.size > 0) this.spares.set(quotaKey, spares.add(reservation))
     else if (!spares.size) this.spares.delete(quotaKey)
   }
   /** The share of a quota key, when a reservation becomes non-empty. */
   enter(quotaKey: string): Share {
-    const share = this.shares.get(quotaKey) ?? { bytes: 0, holds: 0 }
-    if (share.holds++ === 0) this.shares.set(quotaKey, share)
+    const share = this.shares.get(quotaKey) ?? { bytes: 0, reservations: 0 }
+    if (share.reservations++ === 0) this.shares.set(quotaKey, share)
     return share
   }
   /** Called when a reservation becomes empty. */
   leave(quotaKey: string, share: Share): void {
-    if (--share.holds === 0) this.shares.delete(quotaKey)
+    if (--share.reservations === 0) this.shares.delete(quotaKey)
   }
 }
 
 /** Memory reserved for one purpose; free it afterwards. */
-export class Hold {
+export class MemoryReservation {
   /** Bytes. */
   size = 0
   /** Share of its quota key, cached while not empty. */
@@ -154,7 +154,7 @@ export class Hold {
   }
 }
 
-class SpareHold extends Hold {
+class SpareReservation extends MemoryReservation {
   constructor(
     private readonly of: Memory,
     private readonly owner: string,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Hold, memory } from './memory.ts'
+import { type MemoryReservation, memory } from './memory.ts'
 import { type Quota, quotaKeyOf, type Reached } from './quota.ts'
 import type { Step } from './steps.ts'
 
@@ -18,7 +18,7 @@ const PER_CALL = 4096
 /** Resources of one request until it ends: running calls and memory. */
 export class RequestLease implements Peer {
   /** Memory of its body and its answer. */
-  readonly hold: Hold
+  readonly reservation: MemoryReservation
   /** Quota key. */
   readonly quotaKey: string
   private calls = 0
@@ -33,7 +33,7 @@ export class RequestLease implements Peer {
     private readonly quota?: Quota,
   ) {
     this.quotaKey = quotaKey
-    this.hold = memory.hold(quotaKey)
+    this.reservation = memory.reserve(quotaKey)
   }
 
   /** Counts calls as running until the request ends; returns the exceeded limit, if any. */
@@ -43,7 +43,7 @@ export class RequestLease implements Peer {
     // The client disconnected meanwhile.
     if (this.gone) this.quota?.give(this.prefix, this.quotaKey, calls)
     else this.calls += calls
-    return this.hold.add(calls * PER_CALL) ? undefined : 'maxBuffered'
+    return this.reservation.add(calls * PER_CALL) ? undefined : 'maxBuffered'
   }
   /** Stops counting its calls, which are endless streams limited by connections. */
   uncount(): void {
@@ -64,7 +64,7 @@ export class RequestLease implements Peer {
     this.users--
     if (this.users !== 0) return
     this.uncount()
-    this.hold.close()
+    this.reservation.close()
     for (const listener of this.listeners.splice(0)) listener()
   }
 

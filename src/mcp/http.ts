@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import { HttpResponse, type ResponseHeaders } from '../access/http-response.ts'
-import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
+import { type MemoryReservation, parsedSize, SMALL } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import { type LimitName, limitReached, RETRY_AFTER } from '../access/refusals.ts'
@@ -86,22 +86,26 @@ export function headersOf(c: Context): RequestHeaders {
 }
 
 /** Reads a body of at most `limit` bytes, reserved from `hold`; stops reading beyond. */
-export function readBody(c: Context, limit: number, hold: Hold): Promise<Body> {
+export function readBody(c: Context, limit: number, reservation: MemoryReservation): Promise<Body> {
   const { incoming } = nodePair(c)
-  if (incoming) return readIncoming(incoming, limit, hold)
+  if (incoming) return readIncoming(incoming, limit, reservation)
   return readWhole(c.req.raw.body ?? [], (_bytes, size) => size <= limit).then(
-    (bytes) => (bytes ? bodyOf(bytes, hold) : { failure: 'too-large' }),
+    (bytes) => (bytes ? bodyOf(bytes, reservation) : { failure: 'too-large' }),
     () => ({ failure: 'aborted' }),
   )
 }
 
-/** @param hold already includes the bytes */
-function bodyOf(bytes: Buffer, hold: Hold): Body {
-  if (!hold.add(parsedSize(bytes) - bytes.length)) return { failure: 'no-room' }
+/** @param reservation already includes the bytes */
+function bodyOf(bytes: Buffer, reservation: MemoryReservation): Body {
+  if (!reservation.add(parsedSize(bytes) - bytes.length)) return { failure: 'no-room' }
   return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
 }
 
-function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Promise<Body> {
+function readIncoming(
+  incoming: IncomingMessage,
+  limit: number,
+  reservation: MemoryReservation,
+): Promise<Body> {
   return new Promise((resolve) => {
     if (Number(incoming.headers['content-length']) > limit) return resolve({ failure: 'too-large' })
     const chunks: Buffer[] = []
@@ -110,12 +114,12 @@ function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Pro
     incoming.on('data', (chunk: Buffer) => {
       if (refused) return
       size += chunk.length
-      refused = size > limit || !hold.add(chunk.length)
+      refused = size > limit || !reservation.add(chunk.length)
       if (!refused) chunks.push(chunk)
       else resolve({ failure: size > limit ? 'too-large' : 'no-room' })
     })
     incoming.on('end', () => {
-      if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), hold))
+      if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), reservation))
     })
     // Node emits `error` only to listeners, but always `close` after it.
     incoming.on('close', () => {
@@ -176,7 +180,7 @@ export function rpcError(
 
 /** Replaces the request's memory reservation by one for the answer; false: no memory. */
 export function carries({ lease }: RequestContext, bytes: number): boolean {
-  return lease.hold.replace(bytes) || bytes <= SMALL
+  return lease.reservation.replace(bytes) || bytes <= SMALL
 }
 
 export function tooMuch(

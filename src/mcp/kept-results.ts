@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Hold, memory, parsedSize } from '../access/memory.ts'
+import { type MemoryReservation, memory, parsedSize } from '../access/memory.ts'
 import type { Json } from '../json/index.ts'
 import { jsonIn } from '../shaping/index.ts'
 import { pause } from '../text/index.ts'
@@ -33,7 +33,7 @@ interface Entry extends KeptResult {
 /** Results of one quota key, oldest first. */
 interface Shelf {
   entries: Map<string, Entry>
-  hold: Hold
+  reservation: MemoryReservation
   timer: NodeJS.Timeout | undefined
 }
 
@@ -52,9 +52,12 @@ export class KeptResults {
     const size = result.text.length
     if (size > MAX_KEPT) return undefined
     const shelf = this.#shelves.get(quotaKey) ?? this.#newShelf(quotaKey)
-    while (shelf.entries.size > 0 && (shelf.hold.size + size > MAX_KEPT || shelf.entries.size >= MAX_RESULTS))
+    while (
+      shelf.entries.size > 0 &&
+      (shelf.reservation.size + size > MAX_KEPT || shelf.entries.size >= MAX_RESULTS)
+    )
       this.#drop(quotaKey)
-    if (shelf.hold.add(size)) {
+    if (shelf.reservation.add(size)) {
       const handle = randomBytes(24).toString('base64url')
       shelf.entries.set(handle, { ...result, owner, until: performance.now() + this.life })
       this.#shelves.set(quotaKey, shelf)
@@ -77,7 +80,11 @@ export class KeptResults {
   }
 
   #newShelf(quotaKey: string): Shelf {
-    return { entries: new Map(), hold: memory.spare(quotaKey, () => this.#drop(quotaKey)), timer: undefined }
+    return {
+      entries: new Map(),
+      reservation: memory.spare(quotaKey, () => this.#drop(quotaKey)),
+      timer: undefined,
+    }
   }
 
   #expire(quotaKey: string): void {
@@ -98,7 +105,7 @@ export class KeptResults {
     const [handle, { text }] = oldest
     shelf.entries.delete(handle)
     this.#quotaKeys.delete(handle)
-    shelf.hold.free(text.length)
+    shelf.reservation.free(text.length)
     if (shelf.entries.size > 0) return
     clearTimeout(shelf.timer)
     // The shelf may be reused at once.
@@ -119,7 +126,7 @@ interface Reading {
   last: Promise<unknown>
   /** Bytes of the parsed value. */
   readonly size: number
-  hold: Hold
+  reservation: MemoryReservation
   timer: NodeJS.Timeout | undefined
 }
 
@@ -136,11 +143,11 @@ export async function readInTurn<T>(
 ): Promise<T | undefined> {
   const reading = readings.get(result) ?? newReading(result)
   if (reading.readers === 0) {
-    reading.hold.close()
+    reading.reservation.close()
     clearTimeout(reading.timer)
-    reading.hold = memory.hold(quotaKey)
+    reading.reservation = memory.reserve(quotaKey)
     readings.set(result, reading)
-    if (!reading.hold.add(reading.size)) {
+    if (!reading.reservation.add(reading.size)) {
       readings.delete(result)
       return undefined
     }
@@ -166,7 +173,15 @@ export async function readInTurn<T>(
 function newReading({ text }: KeptResult): Reading {
   const size = parsedSize(text)
   const last = Promise.resolve()
-  return { value: undefined, isParsed: false, readers: 0, last, size, hold: memory.hold(), timer: undefined }
+  return {
+    value: undefined,
+    isParsed: false,
+    readers: 0,
+    last,
+    size,
+    reservation: memory.reserve(),
+    timer: undefined,
+  }
 }
 
 /** Caches the parsed value for a moment, unless the memory is needed. */
@@ -174,10 +189,10 @@ function rest(result: KeptResult, quotaKey: string, reading: Reading): void {
   const drop = () => {
     clearTimeout(reading.timer)
     readings.delete(result)
-    reading.hold.close()
+    reading.reservation.close()
   }
-  reading.hold.close()
-  reading.hold = memory.spare(quotaKey, drop)
+  reading.reservation.close()
+  reading.reservation = memory.spare(quotaKey, drop)
   reading.timer = setTimeout(drop, STAYS_PARSED).unref()
-  if (!reading.hold.add(reading.size)) drop()
+  if (!reading.reservation.add(reading.size)) drop()
 }

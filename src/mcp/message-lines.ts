@@ -15,13 +15,13 @@ export function oneLine(text: string): string {
 
 /**
  * Splits a stream of bytes into lines of at most `limit` bytes; `oversized` gets both ends of a longer line.
- * @param hold memory reservation for the unfinished line; its creator frees it
+ * @param reservation memory reservation for the unfinished line; its creator frees it
  */
 export function lineSplitter(
   limit: () => number,
   onLine: (line: Buffer) => void,
   oversized: (head: string, tail: string) => void,
-  hold = memory.hold(),
+  reservation = memory.reserve(),
 ): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let size = 0
@@ -30,12 +30,12 @@ export function lineSplitter(
 
   function add(part: Buffer): void {
     if (skipped) skipped.tail = Buffer.concat([skipped.tail, part]).subarray(-ENDS)
-    else if (size + part.length > limit() || (part.length && !hold.add(part.length))) {
+    else if (size + part.length > limit() || (part.length && !reservation.add(part.length))) {
       const all = Buffer.concat([...parts, part])
       skipped = { head: all.subarray(0, ENDS).toString('latin1'), tail: Buffer.from(all.subarray(-ENDS)) }
       parts = []
       size = 0
-      hold.free()
+      reservation.free()
     } else if (part.length) {
       parts.push(part)
       size += part.length
@@ -47,7 +47,7 @@ export function lineSplitter(
     skipped = undefined
     parts = []
     size = 0
-    hold.free()
+    reservation.free()
   }
   return (chunk) => {
     let start = 0

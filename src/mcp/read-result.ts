@@ -146,11 +146,11 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
 async function readWhole(call: Call, uri: string, result: KeptResult): Promise<void> {
   // Each answer is written and counted before the next one.
   await pause()
-  const hold = memory.hold(call.context.lease.quotaKey)
-  if (hold.add(result.text.length))
+  const reservation = memory.reserve(call.context.lease.quotaKey)
+  if (reservation.add(result.text.length))
     contentsAnswered(call, [{ uri, mimeType: typeOf(result), text: result.text }])
   else call.fail(NO_ROOM)
-  hold.close()
+  reservation.close()
 }
 
 const NO_ROOM = new Fault('busy', limitReached('maxBuffered'))

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Hold, memory } from '../access/memory.ts'
+import { type MemoryReservation, memory } from '../access/memory.ts'
 import { event } from './http.ts'
 import type { EventStream } from './stream.ts'
 
@@ -24,7 +24,7 @@ interface KeptEvent {
  */
 export class EventLog {
   readonly #name: string
-  readonly #hold: Hold
+  readonly #reservation: MemoryReservation
   #events: KeptEvent[] = []
   readonly #streams = new Map<number, ResumableStream>()
   #count = 0
@@ -35,7 +35,7 @@ export class EventLog {
    */
   constructor(quotaKey: string, mark = '') {
     this.#name = mark + randomBytes(6).toString('base64url')
-    this.#hold = memory.spare(quotaKey, () => this.#drop())
+    this.#reservation = memory.spare(quotaKey, () => this.#drop())
   }
 
   /** Opens a stream of the session. @param ofCall whether it ends with the answer to a request */
@@ -62,8 +62,8 @@ export class EventLog {
     this.expire()
     if (text.length > memory.queueLimit) return
     const most = Math.min(MAX_KEPT, memory.queueLimit)
-    while (this.#events.length && this.#hold.size + text.length > most) this.#drop()
-    if (!this.#hold.add(text.length)) return
+    while (this.#events.length && this.#reservation.size + text.length > most) this.#drop()
+    if (!this.#reservation.add(text.length)) return
     this.#events.push({ stream, number, text, at: performance.now() })
     stream.kept++
   }
@@ -82,13 +82,13 @@ export class EventLog {
   close(): void {
     this.#events = []
     this.#streams.clear()
-    this.#hold.close()
+    this.#reservation.close()
   }
 
   #drop(): void {
     const dropped = this.#events.shift()
     if (!dropped) return
-    this.#hold.free(dropped.text.length)
+    this.#reservation.free(dropped.text.length)
     const { stream } = dropped
     stream.kept--
     if (stream.ended && !stream.kept) this.#streams.delete(stream.number)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { HttpResponse } from '../access/http-response.ts'
-import { type Hold, memory } from '../access/memory.ts'
+import { type MemoryReservation, memory } from '../access/memory.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { pause } from '../text/index.ts'
@@ -704,7 +704,7 @@ const FEW_WAITING = 16
 
 /** Messages queued until their client opens a stream. */
 export class Waiting {
-  private readonly hold: Hold
+  private readonly reservation: MemoryReservation
   private texts: string[] = []
   private dropped = false
 
@@ -716,7 +716,7 @@ export class Waiting {
     quotaKey: string,
     private readonly onDropped: () => void,
   ) {
-    this.hold = memory.queue(quotaKey)
+    this.reservation = memory.queue(quotaKey)
   }
 
   get size(): number {
@@ -725,7 +725,7 @@ export class Waiting {
 
   push(text: string): void {
     while (this.texts.length >= MAX_WAITING) this.drop()
-    while (!this.hold.add(text.length)) {
+    while (!this.reservation.add(text.length)) {
       if (!this.texts.length) {
         this.drop()
         return
@@ -743,12 +743,12 @@ export class Waiting {
   take(): string[] {
     const taken = this.texts
     this.texts = []
-    this.hold.free()
+    this.reservation.free()
     return taken
   }
 
   private drop(): void {
-    this.hold.free(this.texts.shift()?.length)
+    this.reservation.free(this.texts.shift()?.length)
     if (!this.dropped) this.onDropped()
     this.dropped = true
   }

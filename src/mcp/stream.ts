@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../access/http-response.ts'
-import { type Hold, memory } from '../access/memory.ts'
+import { type MemoryReservation, memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
 import { type AnswerForm, event, eventStream, json, type RequestContext, takesEvents } from './http.ts'
 import { errorText, INTERNAL_ERROR } from './protocol.ts'
@@ -13,7 +13,7 @@ const MAX_HEAD = 1_000
  */
 export class EventStream {
   /** Memory of queued data and of the chunk last passed on, which counts until the next pull. */
-  private readonly hold: Hold
+  private readonly reservation: MemoryReservation
   private queue: Uint8Array[] = []
   /** Index of the next chunk in `queue`: shifting a long array would copy it each time. */
   private head = 0
@@ -29,8 +29,8 @@ export class EventStream {
     { lease }: Pick<RequestContext, 'lease'>,
     private readonly onClose: () => void,
   ) {
-    this.hold = memory.queue(lease.quotaKey)
-    lease.onGone(() => this.hold.free())
+    this.reservation = memory.queue(lease.quotaKey)
+    lease.onGone(() => this.reservation.free())
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -53,7 +53,7 @@ export class EventStream {
   write(text: string): void {
     if (!this.open) return
     const chunk = Buffer.from(text)
-    if (!this.hold.add(chunk.byteLength)) {
+    if (!this.reservation.add(chunk.byteLength)) {
       this.close()
       return
     }
@@ -83,7 +83,7 @@ export class EventStream {
 
   /** The previous chunk was sent, and the consumer requests another. */
   private next(): void {
-    this.hold.free(this.inFlight)
+    this.reservation.free(this.inFlight)
     this.inFlight = 0
     this.isWanted = true
     this.flush()
@@ -91,7 +91,7 @@ export class EventStream {
 
   private cancel(): void {
     this.queue = []
-    this.hold.free()
+    this.reservation.free()
     this.gone()
   }
 
@@ -321,7 +321,7 @@ const NO_ROOM = errorText(null, {
 export class BatchReply implements Reply {
   /** Answers held until all are complete; undefined once they are sent as events. */
   private waiting: string[] | undefined = []
-  private readonly hold: Hold
+  private readonly reservation: MemoryReservation
   private readonly release: () => void
 
   /** @param owed number of answers; @param lease lease of the request, charged for held answers */
@@ -330,7 +330,7 @@ export class BatchReply implements Reply {
     private owed: number,
     lease: RequestContext['lease'],
   ) {
-    this.hold = lease.hold
+    this.reservation = lease.reservation
     // Each call releases its own lease before it answers.
     this.release = lease.extend()
   }
@@ -351,7 +351,7 @@ export class BatchReply implements Reply {
 
   answer(text: string): void {
     const { reply, waiting } = this
-    if (waiting && !this.hold.add(text.length)) {
+    if (waiting && !this.reservation.add(text.length)) {
       reply.answer(NO_ROOM, 503)
       this.release()
       return

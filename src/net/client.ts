@@ -31,7 +31,8 @@ export class HttpClient {
   /** The longest unused first. */
   private readonly pools = new Map<string, Dispatcher>()
   private readonly draining = new Set<Promise<void>>()
-  private readonly options: Required<Omit<HttpClientOptions, 'hold' | 'socketPath'>> & HttpClientOptions
+  private readonly options: Required<Omit<HttpClientOptions, 'reservation' | 'socketPath'>> &
+    HttpClientOptions
 
   constructor(options: HttpClientOptions = {}) {
     this.options = {
@@ -91,10 +92,10 @@ export class HttpClient {
       answer,
   ): Promise<StreamedAnswer | Failed> {
     return new Promise((resolve) => {
-      const own = options.hold ? undefined : this.options.hold?.()
+      const own = options.reservation ? undefined : this.options.reservation?.()
       const exchange = new Exchange(
         request,
-        { bodyTimeout: this.options.bodyTimeout, ...options, hold: own ?? options.hold },
+        { bodyTimeout: this.options.bodyTimeout, ...options, reservation: own ?? options.reservation },
         {
           resolve: ({ status, headers }, body) =>
             resolve(
@@ -482,7 +483,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Takes bytes of the body, decoded. @param from who waits when the reader does */
   private take(received: Buffer, from: { pause(): void }): void {
     if (this.state === 'over') return
-    const { filter, hold, maxSize = Number.POSITIVE_INFINITY } = this.options
+    const { filter, reservation, maxSize = Number.POSITIVE_INFINITY } = this.options
     const chunk = filter?.push(received) ?? received
     if (this.stream) {
       if (!this.stream.push(chunk)) from.pause()
@@ -493,7 +494,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.size > maxSize) this.fail(this.tooLarge())
     else if (this.options.maxSize === undefined) {
       if (this.size > MAX_AT_ONCE) this.begin()
-    } else if (hold && !hold.add(chunk.length)) this.fail(this.fault('no-room'))
+    } else if (reservation && !reservation.add(chunk.length)) this.fail(this.fault('no-room'))
   }
 
   private tooLarge(): NetFault {
@@ -509,8 +510,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** The body is complete, and decoded. */
   private end(): void {
     if (!this.head || this.state === 'over') return
-    const { hold, maxSize } = this.options
-    if (maxSize === undefined && !this.stream && hold && !hold.add(this.size)) {
+    const { reservation, maxSize } = this.options
+    if (maxSize === undefined && !this.stream && reservation && !reservation.add(this.size)) {
       this.fail(this.fault('no-room'))
       return
     }

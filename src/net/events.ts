@@ -1,4 +1,4 @@
-import type { ByteHold } from './types.ts'
+import type { ByteReservation } from './types.ts'
 
 /** A server-sent event (HTML, 9.2.6). */
 export interface ServerEvent {
@@ -28,14 +28,14 @@ const ROOM = 16
  * Ours rather than `eventsource-parser` 3.1, which takes 9 times as long for 64 KiB pieces of CR (quadratic in the
  * piece), does not go on after an event above its limit, and does not report how much it holds.
  * @param limit bytes of the data of one event; a longer one makes `tooLarge` run and is dropped
- * @param hold counts the event that has not ended; its maker releases it
+ * @param reservation counts the event that has not ended; its maker releases it
  * @param position is kept up to date
  */
 export function eventParser(
   limit: number,
   onEvent: (event: ServerEvent) => void,
   tooLarge: () => void,
-  hold: ByteHold,
+  reservation: ByteReservation,
   position: StreamPosition = {},
 ): (text: string) => void {
   /** A line that has not ended, in the pieces in which it came. */
@@ -102,12 +102,12 @@ export function eventParser(
     if (start > 0) waiting = 0
     if (start < text.length) rest.push(text.slice(start))
     waiting += text.length - start
-    if (waiting > limit + ROOM || !hold.replace(waiting + size)) {
+    if (waiting > limit + ROOM || !reservation.replace(waiting + size)) {
       drop()
       rest = ['data: ']
       waiting = 0
       size = 0
-      hold.free()
+      reservation.free()
     }
   }
 }

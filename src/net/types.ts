@@ -4,7 +4,7 @@ import type { Guard } from './guard.ts'
 import type { ClientTls } from './tls-files.ts'
 
 /** Counts bytes that are held against a limit; of `access/memory`. */
-export interface ByteHold {
+export interface ByteReservation {
   /** Holds so many bytes more; false, and nothing is held, when they do not fit. */
   add(bytes: number): boolean
   /** Holds so many bytes in place of what was held. */
@@ -76,7 +76,7 @@ export interface FetchOptions extends Route {
   maxSize: number
   signal?: CancelSignal | undefined
   /** Has the bytes of the answer; absent: they are not counted. */
-  hold?: ByteHold | undefined
+  reservation?: ByteReservation | undefined
 }
 
 export interface OpenOptions extends Route {
@@ -84,7 +84,7 @@ export interface OpenOptions extends Route {
   bodyTimeout?: number
   signal?: CancelSignal | undefined
   /** Has the bytes of an answer in one piece; absent: one of the client's own, until the answer is there. */
-  hold?: ByteHold | undefined
+  reservation?: ByteReservation | undefined
   /** Changes what the client reads of the answer. */
   filter?: AnswerFilter | undefined
 }
@@ -111,5 +111,5 @@ export interface HttpClientOptions {
   /** Origins that connections are kept to; beyond that those of the longest unused one are closed. Default 256. */
   maxOrigins?: number
   /** Makes what holds an answer that comes in one piece. */
-  hold?: () => ByteHold
+  reservation?: () => ByteReservation
 }

@@ -193,9 +193,9 @@ function fault(status: number, message: string, headers?: ResponseHeaders): Http
 const BODY_FORM = 'The body must be empty to reload everything, or {"name": "…"} to reload one configuration'
 
 async function nameOf(c: Context): Promise<{ name: string | undefined } | { refused: HttpResponse }> {
-  const hold = memory.hold()
-  const body = await readBody(c, MAX_BODY, hold)
-  hold.free()
+  const reservation = memory.reserve()
+  const body = await readBody(c, MAX_BODY, reservation)
+  reservation.free()
   if ('failure' in body) return { refused: fault(body.failure === 'too-large' ? 413 : 400, BODY_FORM) }
   if (body.text.trim() === '') return { name: undefined }
   try {

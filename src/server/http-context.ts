@@ -180,7 +180,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     nodePair(this.c).outgoing?.destroy()
   }
   body() {
-    return readBody(this.c, this.maxBody, this.lease.hold)
+    return readBody(this.c, this.maxBody, this.lease.reservation)
   }
   isGone(): boolean {
     const { outgoing } = nodePair(this.c)

@@ -246,8 +246,8 @@ async function ask(
   const unread = new Fault('unreachable', UNREAD)
   if ('message' in noted) return unread
   const body = Buffer.isBuffer(noted.body) ? [noted.body] : (noted.body ?? [])
-  const { hold } = context.lease
-  const bytes = await readWhole(body, (more) => hold.add(more)).catch(() => unread)
+  const { reservation } = context.lease
+  const bytes = await readWhole(body, (more) => reservation.add(more)).catch(() => unread)
   // A replica without the route has no result either.
   if (noted.status === 404) return undefined
   if (!bytes) return new Fault('busy', limitReached('maxBuffered'))

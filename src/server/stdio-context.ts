@@ -92,7 +92,7 @@ export class StdioContext implements LineContext, StepRequest {
   }
 
   async body(): ReturnType<RequestContext['body']> {
-    if (!this.lease.hold.add(parsedSize(this.line))) return { failure: 'no-room' }
+    if (!this.lease.reservation.add(parsedSize(this.line))) return { failure: 'no-room' }
     return isUtf8(this.line) ? { text: this.line.toString('utf8') } : { failure: 'not-utf8' }
   }
 

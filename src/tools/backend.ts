@@ -431,9 +431,9 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
 function contextOf(call: Call): CallContext {
   const { headers, query, lease, identity, results } = call.context
   const { raw: body, span } = call.request
-  const { hold } = lease
+  const { reservation } = lease
   const [progress, keep] = [progressOf(call), results?.keeper(call)]
-  return { headers, query, identity, body, signal: call, span, hold, progress, keep }
+  return { headers, query, identity, body, signal: call, span, reservation, progress, keep }
 }
 
 /** Undefined: the client did not request progress. */

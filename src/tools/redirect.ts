@@ -25,7 +25,7 @@ const MAX_REDIRECTS = 5
 const PORTABLE = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
 /** Options of one call. */
-export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal' | 'hold'> {
+export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal' | 'reservation'> {
   http: HttpClient
   limits: Limits
   /** Absent: every address is allowed. */
@@ -57,7 +57,7 @@ export interface Answered {
  * @throws CallError, NetFault
  */
 export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<Answered> {
-  const { limits, signal, hold, connection = {}, credential, begin = performance.now() } = options
+  const { limits, signal, reservation, connection = {}, credential, begin = performance.now() } = options
   const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
   const { proxy, tls } = connection
   const fetching: FetchOptions & { begin: number } = {
@@ -65,7 +65,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     begin,
     maxSize,
     signal,
-    hold,
+    reservation,
     connectTimeout,
     proxy,
   }

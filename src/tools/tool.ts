@@ -363,7 +363,7 @@ class HttpTool implements CompiledTool {
 
   /** Options for the requests of a call that starts now. @param path of the first request, without values */
   private sending(
-    { signal, hold, span }: CallContext,
+    { signal, reservation, span }: CallContext,
     mask: Plan['mask'],
     path?: string,
     credential?: Credential,
@@ -383,7 +383,7 @@ class HttpTool implements CompiledTool {
       sendsBody,
       mask,
       signal,
-      hold,
+      reservation,
       spans,
       credential,
       begin: performance.now(),

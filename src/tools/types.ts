@@ -1,5 +1,5 @@
 import type { Identity } from '../access/identity.ts'
-import type { Hold } from '../access/memory.ts'
+import type { MemoryReservation } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
 import type { UsedVariable } from '../config/secret-files.ts'
 import type { CredentialsOf } from '../credentials/credential.ts'
@@ -131,7 +131,7 @@ export interface CallContext {
   /** Keeps the cut-off part of the result; absent: disabled. */
   keep?: Keep | undefined
   /** Reservation for the upstream's answer; absent: not counted. */
-  hold?: Hold
+  reservation?: MemoryReservation
 }
 
 export type Content =

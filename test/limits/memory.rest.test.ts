@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Hold, Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
+import { Memory, type MemoryReservation, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
 import { networkOf, Quota, quotaKeyOf } from '../../src/access/quota.ts'
 import { RequestLease } from '../../src/access/request-lease.ts'
 import { readSettings } from '../../src/checks/index.ts'
@@ -11,7 +11,7 @@ import { makeRoom, type Occupant } from '../../src/upstream/pool/pool.ts'
 test('the last quarter of the memory is for small messages', () => {
   const own = new Memory()
   own.limit = 1024 * 1024
-  const [large, other, small] = [own.hold(), own.hold(), own.hold()]
+  const [large, other, small] = [own.reserve(), own.reserve(), own.reserve()]
   assert.ok(large.add(700_000))
   assert.ok(!other.add(SMALL + 40_000))
   assert.equal(other.size, 0)
@@ -30,22 +30,22 @@ test('what is spare gives way: that of the same quota key first, and only when i
   const own = new Memory()
   own.limit = 1000
   const [mine, others] = ['me', 'others'].map((quotaKey) => {
-    const hold: Hold = own.spare(quotaKey, () => hold.free(100))
-    return hold
-  }) as [Hold, Hold]
+    const reservation: MemoryReservation = own.spare(quotaKey, () => reservation.free(100))
+    return reservation
+  }) as [MemoryReservation, MemoryReservation]
   assert.ok(others.add(300) && mine.add(300))
-  const hold = own.hold('me')
-  assert.ok(!hold.add(1001))
+  const reservation = own.reserve('me')
+  assert.ok(!reservation.add(1001))
   assert.deepEqual([mine.size, others.size], [300, 300])
-  assert.ok(hold.add(400))
+  assert.ok(reservation.add(400))
   assert.deepEqual([mine.size, others.size], [100, 300])
-  assert.ok(!hold.add(101), 'nobody else gives way for more than a share')
-  assert.ok(own.hold('third').add(400))
+  assert.ok(!reservation.add(101), 'nobody else gives way for more than a share')
+  assert.ok(own.reserve('third').add(400))
   assert.deepEqual([mine.size, others.size, own.used], [0, 200, 1000])
   own.limit = 1024 * 1024
   own.spare('third', () => {}).set(760_000)
   assert.ok(!own.pressed)
-  own.hold().set(760_000)
+  own.reserve().set(760_000)
   assert.ok(own.pressed)
 })
 

@@ -22,12 +22,12 @@ async function bodyOf(
   send: (socket: Socket, reading: Promise<Reading>) => Promise<void> | void,
 ): Promise<Body> {
   const before = memory.used
-  const hold = memory.hold('a')
+  const reservation = memory.reserve('a')
   const server = createServer()
   const reading = new Promise<Reading>((resolve) =>
     server.on('request', (incoming: IncomingMessage) => {
       const arriving = { env: { incoming } } as unknown as Parameters<typeof readBody>[0]
-      resolve({ incoming, body: readBody(arriving, LIMIT, hold) })
+      resolve({ incoming, body: readBody(arriving, LIMIT, reservation) })
     }),
   )
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -37,7 +37,7 @@ async function bodyOf(
   await send(socket, reading)
   const body = await (await reading).body
   if ('text' in body) assert.equal(memory.used - before, Buffer.byteLength(body.text))
-  hold.close()
+  reservation.close()
   assert.equal(memory.used, before)
   return body
 }

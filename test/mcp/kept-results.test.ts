@@ -334,15 +334,15 @@ test('what is kept is bounded, in number, in memory and in time', () => {
     [false, true, true],
   )
   // Others need the memory.
-  const hold = memory.hold('d')
+  const reservation = memory.reserve('d')
   const limit = memory.limit
   memory.limit = 64 * 1024 * 1024
-  assert.ok(hold.add(30 * 1024 * 1024))
+  assert.ok(reservation.add(30 * 1024 * 1024))
   assert.deepEqual(
     big.map((handle) => kept.find(handle, owner('c')) !== undefined),
     [false, false, true],
   )
-  hold.free()
+  reservation.free()
   memory.limit = limit
   kept.close()
   assert.ok(memory.used <= used, `${memory.used} of ${used}`)

@@ -30,7 +30,7 @@ test('server-sent events come out the same however their text is cut', () => {
           1000,
           (event) => found.push(event),
           () => assert.fail('too large'),
-          memory.hold(),
+          memory.reserve(),
         )
         for (const piece of pieces(text, cuts)) parse(piece)
         assert.deepEqual(
@@ -49,7 +49,7 @@ test('an event that is too large is dropped, and the next one is read', () => {
     20,
     ({ data }) => found.push(data),
     () => dropped++,
-    memory.hold(),
+    memory.reserve(),
   )
   for (const piece of [`data: ${'x'.repeat(15)}`, 'y'.repeat(30), '\n\ndata: next\n\n']) parse(piece)
   parse(`data: 0123456789\ndata: 0123456789\ndata: 0123456789\n\ndata: last\n\n`)
@@ -62,7 +62,7 @@ test('the position of a stream is that of its last event that has ended', () => 
     100,
     () => {},
     () => {},
-    memory.hold(),
+    memory.reserve(),
     position,
   )
   const steps: [string, StreamPosition][] = [

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Hold, memory } from '../../access/memory.ts'
+import { type MemoryReservation, memory } from '../../access/memory.ts'
 import type { Route, Table } from '../../build/types.ts'
 import type { Settings } from '../../config/index.ts'
 import { Fault } from '../../mcp/index.ts'
@@ -34,7 +34,7 @@ export class Output {
   readonly broken: Promise<undefined>
   private break!: () => void
   /** Created once the settings define the limit. */
-  private hold: Hold | undefined
+  private reservation: MemoryReservation | undefined
   private isBroken = false
   private waiting = 0
   private onFlushed: (() => void) | undefined
@@ -43,7 +43,7 @@ export class Output {
     this.broken = new Promise((resolve) => {
       this.break = () => {
         this.isBroken = true
-        this.hold?.free()
+        this.reservation?.free()
         this.onFlushed?.()
         resolve(undefined)
       }
@@ -55,15 +55,15 @@ export class Output {
   write(line: string): void {
     if (this.isBroken) return
     const text = `${line}\n`
-    this.hold ??= memory.queue()
-    if (!this.hold.add(text.length)) {
+    this.reservation ??= memory.queue()
+    if (!this.reservation.add(text.length)) {
       this.break()
       return
     }
     this.waiting++
     this.to(text, () => {
       this.waiting--
-      if (!this.isBroken) this.hold?.free(text.length)
+      if (!this.isBroken) this.reservation?.free(text.length)
       if (!this.waiting) this.onFlushed?.()
     })
   }

@@ -545,7 +545,7 @@ async function send(
     ...(body !== undefined && { body }),
     ...(passage && { signal: passage.signal }),
     repeat: sent?.kind === 'request' ? view.repeat(sent) : undefined,
-    hold: context.lease.hold,
+    reservation: context.lease.reservation,
   })
   unwatch?.()
   return passage ? passage.reason(answer) : answer

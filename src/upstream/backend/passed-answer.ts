@@ -270,7 +270,7 @@ export class PassedEvents {
   private async *pieces(): AsyncGenerator<string> {
     const { answer, options, position } = this
     const { name, limits } = options.upstream
-    const [unfinished, waiting] = [memory.hold(), memory.hold()]
+    const [unfinished, waiting] = [memory.reserve(), memory.reserve()]
     const isAnswer = options.requests.length > 0
     const events: ServerEvent[] = []
     const tooMuch = () => {

@@ -17,6 +17,6 @@ export function faultOfName({
   if (!NAME.test(name))
     return 'the Plantgw-Session header must have 1 to 128 characters: letters, digits, and any of - . _ ~'
   if (caller === undefined && name.length < UNGUESSABLE)
-    return `the Plantgw-Session header must have at least ${UNGUESSABLE} unguessable characters, because the caller is not authenticated`
+    return `the Plantgw-Session header must be unguessable, with at least ${UNGUESSABLE} characters, because the caller is not authenticated`
   return undefined
 }

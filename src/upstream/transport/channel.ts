@@ -65,7 +65,7 @@ export function tooLarge(server: string, limit: number): Fault {
 
 /** Messages queued for a server, limited in bytes. */
 export class Outgoing {
-  readonly #hold = memory.queue()
+  readonly #reservation = memory.queue()
   #closed = false
 
   /** @param server name for the fault */
@@ -73,18 +73,18 @@ export class Outgoing {
 
   /** Reserves memory for a message until `sent`; returns a fault if there is none. */
   add(text: string): Fault | undefined {
-    if (!this.#closed && this.#hold.add(text.length)) return undefined
+    if (!this.#closed && this.#reservation.add(text.length)) return undefined
     return new Fault('busy', `The server ${this.server} does not read what is sent to it; try again later`)
   }
 
   sent(text: string): void {
-    if (!this.#closed) this.#hold.free(text.length)
+    if (!this.#closed) this.#reservation.free(text.length)
   }
 
   /** Releases everything. */
   close(): void {
     this.#closed = true
-    this.#hold.free()
+    this.#reservation.free()
   }
 }
 

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { type Hold, memory } from '../../access/memory.ts'
+import { type MemoryReservation, memory } from '../../access/memory.ts'
 import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
 import {
@@ -68,7 +68,7 @@ export interface HttpRequest {
   /** Absent: never repeated. */
   repeat?: Repeat | undefined
   /** Reservation for a short answer that arrives at once; absent: only while receiving. */
-  hold?: Hold
+  reservation?: MemoryReservation
 }
 
 export type HttpAnswer = StreamedAnswer
@@ -97,7 +97,7 @@ export class Http {
       bodyTimeout: timeout,
       maxSockets: null,
       maxOrigins: MAX_ORIGINS,
-      hold: () => memory.hold(),
+      reservation: () => memory.reserve(),
     })
   }
 
@@ -168,7 +168,7 @@ export class Http {
     failed: (fault: NetFault) => Failed,
   ): Promise<HttpAnswer | Failed> {
     const { origin, path, headers: own, decided, credential } = to
-    const { method, headers, body, signal, hold } = request
+    const { method, headers, body, signal, reservation } = request
     const { masks, headers: always, guards, connection } = this.#options
     const mask = masks?.(credential?.sent() ?? NOTHING)
     const filter = mask && {
@@ -183,7 +183,7 @@ export class Http {
         headers: joined(always, headers, own),
         ...(body !== undefined && { body }),
       },
-      { ...connection, signal, hold, filter, guard: decided ? guards?.decided : guards?.named },
+      { ...connection, signal, reservation, filter, guard: decided ? guards?.decided : guards?.named },
       failed,
       (answer) => {
         const next = redirects > 0 ? redirectPath(to, answer) : undefined
@@ -253,18 +253,18 @@ function faultOf(server: string, { kind, host, message }: NetFault, timeout: num
 export async function readText({ whole, body }: HttpAnswer, limit: number): Promise<string | undefined> {
   if (whole) return whole.length > limit ? undefined : whole.toString('utf8')
   const chunks: Buffer[] = []
-  const hold = memory.hold()
+  const reservation = memory.reserve()
   let size = 0
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length
       // Leaving the loop destroys the body.
-      if (size > limit || !hold.add(chunk.length)) return undefined
+      if (size > limit || !reservation.add(chunk.length)) return undefined
       chunks.push(chunk)
     }
     return Buffer.concat(chunks, size).toString('utf8')
   } finally {
-    hold.free()
+    reservation.free()
   }
 }
 
@@ -311,7 +311,7 @@ export async function readAnswer(
   onTooLarge: () => void,
   position?: StreamPosition,
 ): Promise<unknown> {
-  const unfinished = memory.hold()
+  const unfinished = memory.reserve()
   let stopped = false
   try {
     if (mediaType(answer) === 'text/event-stream') {

@@ -48,7 +48,7 @@ export class StdioChannel implements Channel {
   #unsent = ''
   readonly #outgoing: Outgoing
   /** Unfinished lines of standard output and standard error. */
-  readonly #unfinished = [memory.hold(), memory.hold()] as const
+  readonly #unfinished = [memory.reserve(), memory.reserve()] as const
   readonly #about: { server: string; pid: number | undefined }
   #closing = false
   #lacksPort = false
@@ -162,7 +162,7 @@ export class StdioChannel implements Channel {
     if (!this.#closing) this.events.closed(new Fault(kind, `The server ${name} ${how}${why}`))
     this.#closing = true
     this.#outgoing.close()
-    for (const hold of this.#unfinished) hold.free()
+    for (const reservation of this.#unfinished) reservation.free()
   }
 }
 

@@ -109,7 +109,7 @@ function exchangeOf(text: string): RequestContext {
     maxBody: 4 * 1024 * 1024,
     signal: () => new AbortController().signal,
     onGone: () => () => {},
-    lease: { begin: () => undefined, hold: memory.hold() },
+    lease: { begin: () => undefined, reservation: memory.reserve() },
     body: async () => ({ text: Buffer.from(text).toString() }),
   } as unknown as RequestContext
 }

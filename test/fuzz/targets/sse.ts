@@ -64,7 +64,7 @@ function collect(pieces: readonly string[], limit: number) {
     limit,
     (event) => void events.push(event),
     () => void tooLarge++,
-    memory.hold(),
+    memory.reserve(),
   )
   for (const piece of pieces) parser(piece)
   return { events, tooLarge }
