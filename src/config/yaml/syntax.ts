@@ -187,7 +187,8 @@ interface Explained {
 type Words = readonly [message: string, hint: string]
 
 /** The parser reports where it could not continue, in its own words; this is where the mistake is, and how to fix it. */
-function explain({ reason = '', mark }: YAMLException, text: string): Explained {
+function explain(error: YAMLException, text: string): Explained {
+  const { reason = '', mark } = error
   const at = Math.min(mark?.position ?? 0, text.length)
   const lineStart = text.lastIndexOf('\n', at - 1) + 1
   const line = text.slice(lineStart, lineStart + 300).split('\n', 1)[0]!
@@ -231,12 +232,12 @@ function explain({ reason = '', mark }: YAMLException, text: string): Explained 
       at + 1,
     )
   const indent = line.search(/\S/)
-  const words = wordsOf(reason, line, at - lineStart)
-  if (words[0] === UNRESOLVED) return explained(words, at - 1, at)
-  return words === UNEVEN && indent >= 0 ? explained(words, lineStart + indent) : explained(words)
+  const words = wordsOf(error, line, at - lineStart)
+  if (words === UNEVEN && indent >= 0) return explained(words, lineStart + indent)
+  // The parser has passed the `*` or `&` without a name.
+  return /^name of an a/.test(reason) ? explained(words, at - 1) : explained(words)
 }
 
-const UNRESOLVED = 'unresolved alias'
 const CONFLICT = /^(?:<{7}|={7}|>{7})(?: |$)/
 const MERGE_CONFLICT: Words = [
   'the file contains a merge conflict',
@@ -308,7 +309,7 @@ function isWhole(text: string): boolean {
 }
 
 /** @param column of the place in its line */
-function wordsOf(reason: string, line: string, column: number): Words {
+function wordsOf({ reason = '' }: YAMLException, line: string, column: number): Words {
   const before = line.slice(0, column)
   const char = line.charAt(column)
   const known = MESSAGES.find(([pattern]) => pattern.test(reason))?.[1]
@@ -349,7 +350,7 @@ const MESSAGES: readonly (readonly [RegExp, Words])[] = [
     ],
   ],
   [/but found ','/, ['nothing stands before this `,`', 'Remove the `,`, or write an entry before it']],
-  [/^name of an a/, [UNRESOLVED, 'Put a string that starts with `*` or `&` in quotes: `"*"`']],
+  [/^name of an a/, ['unresolved alias', 'Put a string that starts with `*` or `&` in quotes: `"*"`']],
   [/^duplication of a|^alias node/, ['too many tags or anchors in a row', 'A value has at most one of each']],
   [
     /line break is expected|block scalar/,
