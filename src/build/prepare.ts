@@ -212,7 +212,7 @@ export function stampOf(
   const mayRead = readsFiles(tenant, tenants)
   const certificates = connectionStamp([...servers, ...mcpServers], mayRead)
   const skills = skillsStampOf(file, configuration, mayRead)
-  const variables = environmentStamp(configuration, text, env)
+  const variables = environmentStamp(text, env)
   return [pins.stamp(file, configuration), certificates, skills, variables].filter(Boolean).join('\n')
 }
 

@@ -74,7 +74,7 @@ export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
 export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
   const { configuration, doubtful } = read
   const findings: Finding[] = []
-  const byKind = grouped(checks)
+  const byKind: ByKind = groupBy(checks, ({ on }) => on)
   const context = { read, configuration, path: [] as Path, options, doubtful }
   const report: Reporter = (one) => {
     const { path } = context
@@ -92,17 +92,6 @@ export function runChecks(checks: readonly Check[], read: Read, options: CheckOp
 }
 
 type ByKind = ReadonlyMap<keyof Nodes, readonly Check[]>
-
-const groups = new WeakMap<readonly Check[], ByKind>()
-
-/** Groups each list of checks once, as it runs for every node of every file. */
-function grouped(checks: readonly Check[]): ByKind {
-  const known = groups.get(checks)
-  if (known) return known
-  const made = groupBy(checks, ({ on }) => on)
-  groups.set(checks, made)
-  return made
-}
 
 /** The nodes with their checks. */
 function eachNode(

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Configuration, Env } from './model.ts'
+import type { Env } from './model.ts'
 
 /** Bytes of a secret at most: it is read whole each time the configurations are. */
 const MAX_SIZE = 64 * 1024
@@ -135,19 +135,8 @@ export function variablesUsed(text: string, env: Env): UsedVariable[] {
   return [...found.values()]
 }
 
-/** By environment and configuration, which is the same object as long as its text is: it is looked through once. */
-const stamps = new WeakMap<Env, WeakMap<Configuration, string>>()
-
 /** Differs once variables or secret files that the text of a configuration names have other values. */
-export function environmentStamp(configuration: Configuration, text: string, env: Env): string {
-  const known = stamps.get(env) ?? new WeakMap<Configuration, string>()
-  stamps.set(env, known)
-  const stamp = known.get(configuration) ?? digest(text, env)
-  known.set(configuration, stamp)
-  return stamp
-}
-
-function digest(text: string, env: Env): string {
+export function environmentStamp(text: string, env: Env): string {
   // To search for a text is much faster than for a form, and most files use none.
   if (!text.includes('${') && !text.includes('env')) return ''
   const used = [...text.matchAll(USED)].map(([, path, name, other]) =>
