@@ -8,20 +8,9 @@ import type { Answered } from './redirect.ts'
 import { type AnswerTemplate, answerTemplate } from './result.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, pathsOf, RESPONSE_ROOTS } from './templates.ts'
+import type { Operation } from './types.ts'
 
 /** Operations that continue after the API's response: `async` of a tool. */
-
-/** A running operation: JSON with all data that any process needs to continue it. */
-export interface Operation extends JsonObject {
-  /** Origin of the call that began it; headers and credentials of the tool are sent only there. */
-  origin: string
-  /** Absolute URL. */
-  poll: string
-  /** Absolute URL; null: the poll URL. */
-  cancel: string | null
-  /** Arguments needed for polling and results. */
-  args: JsonObject
-}
 
 /** `async` of a tool, compiled. */
 export interface Async {

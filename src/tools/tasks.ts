@@ -18,12 +18,12 @@ import {
 } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { outcomeOf } from './failure.ts'
-import type { Operation } from './operation.ts'
 import type {
   Answer,
   CallContext,
   CallOutcome,
   Method,
+  Operation,
   Operations,
   ToolDefinition,
   ToolResult,

@@ -32,7 +32,7 @@ import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } fro
 import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
 import { type Mask, maskKnown, maskOf, type OnRedacted, SHOWN } from './mask.ts'
-import { type Async, compileAsync, isPassing, type Operation } from './operation.ts'
+import { type Async, compileAsync, isPassing } from './operation.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { type PagesRead, readPages } from './read-pages.ts'
 import { type Answered, ledTo, type SendOptions, send } from './redirect.ts'
@@ -52,6 +52,7 @@ import type {
   CallOutcome,
   CompileContext,
   CompiledTool,
+  Operation,
   Operations,
   Polled,
   Problem,

@@ -23,7 +23,6 @@ import type { Span } from '../telemetry/trace.ts'
 import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
 import type { OnRedacted } from './mask.ts'
-import type { Operation } from './operation.ts'
 
 /** `result` is the JSON text of an object without `resultType` and `_meta`; the latter is `meta`. */
 export type Answer =
@@ -89,6 +88,18 @@ export interface CompiledTool {
   respond(args: unknown, call: CallContext, answer: HttpAnswer): Promise<CallOutcome>
   /** Continues operations; absent: the tool starts none. */
   operations?: Operations | undefined
+}
+
+/** A running operation: JSON with all data that any process needs to continue it. */
+export interface Operation extends JsonObject {
+  /** Origin of the call that began it; headers and credentials of the tool are sent only there. */
+  origin: string
+  /** Absolute URL. */
+  poll: string
+  /** Absolute URL; null: the poll URL. */
+  cancel: string | null
+  /** Arguments needed for polling and results. */
+  args: JsonObject
 }
 
 /** Continues a tool's operations. */

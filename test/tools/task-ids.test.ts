@@ -5,9 +5,8 @@ import fc from 'fast-check'
 import { createSeal } from '../../src/cluster/index.ts'
 import { type Json, type JsonObject, parse } from '../../src/json/index.ts'
 import type { Call } from '../../src/mcp/index.ts'
-import type { Operation } from '../../src/tools/operation.ts'
 import { Tasks } from '../../src/tools/tasks.ts'
-import type { Answer, CallContext, Operations, Tools } from '../../src/tools/types.ts'
+import type { Answer, CallContext, Operation, Operations, Tools } from '../../src/tools/types.ts'
 import { sample } from '../support/rest.ts'
 
 /** The ids of tasks: whatever an operation is, its own caller gets it back, and nobody else anything. */
