@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import { shorten } from '../text/index.ts'
+import { type CertificateNames, certificateNames } from './forwarded-connection.ts'
 import type { Identity } from './identity.ts'
 import type { Step } from './steps.ts'
 
@@ -37,22 +37,6 @@ function certificateOwner(socket: Socket): Identity | undefined {
   const identity = identityOf(names)
   known.set(socket, identity)
   return identity
-}
-
-/** X.500 names, which survive renewals. */
-export interface CertificateNames {
-  subject: string
-  issuer: string
-}
-
-/** Names in the client's certificate; undefined: none. */
-export function certificateNames(socket: Socket): CertificateNames | undefined {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
-  const certificate = socket.getPeerX509Certificate()
-  if (!certificate) return undefined
-  // Attributes are separated by line breaks.
-  const { subject, issuer } = certificate
-  return { subject: subject.replaceAll('\n', ', '), issuer: issuer.replaceAll('\n', ', ') }
 }
 
 function identityOf({ subject, issuer }: CertificateNames): Identity {

@@ -1,17 +1,6 @@
 import type { Cors } from '../config/model.ts'
 import { HttpResponse } from './http-response.ts'
-import type { Step } from './steps.ts'
-
-/** CORS of one router (the Fetch standard, 3.2 CORS protocol), resolved once. */
-export interface CorsPolicy {
-  allows(origin: string): boolean
-  /** Headers of every answer, even without an origin, so that caches distinguish origins. */
-  vary: Readonly<Record<string, string>>
-  /** Headers of every answer to this origin. */
-  headers(origin: string): Readonly<Record<string, string>>
-  /** Headers of the answer to a preflight from this origin. */
-  preflight(origin: string): Readonly<Record<string, string>>
-}
+import type { CorsPolicy, Step } from './steps.ts'
 
 /** Seconds for which a browser may cache a preflight. */
 const MAX_AGE = '600'

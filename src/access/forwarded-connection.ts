@@ -1,5 +1,21 @@
 import type { Socket } from 'node:net'
-import { type CertificateNames, certificateNames } from './client-certificate.ts'
+import { TLSSocket } from 'node:tls'
+
+/** X.500 names, which survive renewals. */
+export interface CertificateNames {
+  subject: string
+  issuer: string
+}
+
+/** Names in the client's certificate; undefined: none. */
+export function certificateNames(socket: Socket): CertificateNames | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+  const certificate = socket.getPeerX509Certificate()
+  if (!certificate) return undefined
+  // Attributes are separated by line breaks.
+  const { subject, issuer } = certificate
+  return { subject: subject.replaceAll('\n', ', '), issuer: issuer.replaceAll('\n', ', ') }
+}
 
 /** The client's connection, for a request forwarded by another worker. */
 export interface ForwardedConnection {

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net'
 import { isLoopback } from '../net/index.ts'
-import type { CorsPolicy } from './cors.ts'
 import { countOf } from './raw-headers.ts'
-import type { Refusal, RequestHead, RoutePolicy, Step } from './steps.ts'
+import type { CorsPolicy, Refusal, RequestHead, RoutePolicy, Step } from './steps.ts'
 
 /**
  * Host and Origin checks against DNS rebinding (MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security): a web page

@@ -4,7 +4,6 @@ import { fold, wildcards } from '../text/index.ts'
 import { Buckets, type Flow, secondsOf, shortKey } from './buckets.ts'
 import { networkOf } from './quota.ts'
 import { partOf, type Share } from './share.ts'
-import type { Refusal, Step, StepRequest } from './steps.ts'
 
 /** The sender that a request is counted for. */
 export interface Subject {
@@ -163,52 +162,7 @@ function excessOf(counts: readonly Count[], waits: readonly number[]): Excess | 
   return count && { per: count.counter.per, retryAfter: secondsOf(longest) }
 }
 
-/** A request refused because of a rate. */
-export interface RateRefusal {
-  prefix: string
-  per: RateRule['per']
-  caller: string | undefined
-  /** Address of the client. */
-  address: string | undefined
-}
-
 /** Message for the client. */
 export function rateMessage({ retryAfter }: Excess): string {
   return `Too many requests: try again in ${retryAfter} s`
-}
-
-/**
- * Counts requests. A POST is counted once its messages are known, by the `meter` set here; any other request counts as
- * one.
- */
-export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): Step {
-  const refusalOf = ([excess]: Excesses): Refusal | undefined =>
-    excess && {
-      status: 429,
-      message: rateMessage(excess),
-      headers: { 'retry-after': String(excess.retryAfter) },
-    }
-  return {
-    name: 'rate',
-    async run(request) {
-      const { route, forwarded } = request
-      // A forwarded request was counted by the replica that received it.
-      if (!route.rate || forwarded) return undefined
-      const meter = meterOf(request, route.rate, onRefused)
-      request.meter = meter
-      if (request.method === 'POST') return undefined
-      return refusalOf(await meter([undefined]))
-    },
-  }
-}
-
-function meterOf(request: StepRequest, rate: RateLimits, onRefused: (refusal: RateRefusal) => void): Meter {
-  const { route, address, lease, caller, callerName = caller } = request
-  const subject: Subject = { quotaKey: lease.quotaKey, address, session: () => request.sessionId() }
-  return async (tools) => {
-    const excesses = await rate.take(subject, tools)
-    for (const excess of excesses)
-      if (excess) onRefused({ prefix: route.prefix, per: excess.per, caller: callerName, address })
-    return excesses
-  }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type MemoryReservation, memory } from './memory.ts'
-import { type Quota, quotaKeyOf, type Reached } from './quota.ts'
-import type { Step } from './steps.ts'
+import type { Quota, Reached } from './quota.ts'
 
 /** An anonymous client, identified by its connection or request. */
 export interface Peer {
@@ -78,25 +77,5 @@ export class RequestLease implements Peer {
   onGone(listener: () => void): void {
     if (this.gone) queueMicrotask(listener)
     else this.listeners.push(listener)
-  }
-}
-
-/**
- * Leases a request's resources until its response is sent.
- * @param calls counts running calls; absent: not counted
- */
-export function limitsStep(calls: Quota | undefined): Step {
-  return {
-    name: 'limits',
-    run(request) {
-      const { route, caller, address, forwarded, clientConnection } = request
-      const quotaKey = quotaKeyOf(route.prefix, caller, address)
-      // A forwarding gateway counts the calls itself, a worker does not.
-      const isCounted = !forwarded || clientConnection?.isGateway === false
-      const lease = new RequestLease(route.prefix, quotaKey, isCounted ? calls : undefined)
-      request.lease = lease
-      request.onEnd(() => lease.end())
-      return undefined
-    },
   }
 }

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import type { Discovery } from '../discovery/index.ts'
-import type { CorsPolicy } from './cors.ts'
 import type { ForwardedConnection } from './forwarded-connection.ts'
 import type { HttpResponse } from './http-response.ts'
 import type { Identity } from './identity.ts'
@@ -81,6 +80,17 @@ export interface StepRequest extends RequestHead {
   meter: Meter | undefined
   /** Calls `listener` when the response is sent or the client disconnects; the result unregisters it. */
   onEnd(listener: () => void): () => void
+}
+
+/** CORS of one router (the Fetch standard, 3.2 CORS protocol), resolved once. */
+export interface CorsPolicy {
+  allows(origin: string): boolean
+  /** Headers of every answer, even without an origin, so that caches distinguish origins. */
+  vary: Readonly<Record<string, string>>
+  /** Headers of every answer to this origin. */
+  headers(origin: string): Readonly<Record<string, string>>
+  /** Headers of the answer to a preflight from this origin. */
+  preflight(origin: string): Readonly<Record<string, string>>
 }
 
 /** Requirements and settings of a route. */

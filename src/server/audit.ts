@@ -1,6 +1,6 @@
 import { attackerOf, type RefusedCredentials } from '../access/authentication.ts'
 import { Buckets } from '../access/buckets.ts'
-import type { RateRefusal } from '../access/rate.ts'
+import type { RateRefusal } from '../access/rate-step.ts'
 import { RETRY_AFTER } from '../access/refusals.ts'
 import type { Step } from '../access/steps.ts'
 import type { OutboundRefusal } from '../build/outbound.ts'

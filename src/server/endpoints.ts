@@ -10,16 +10,7 @@ import {
   serveMessage,
   serveSse,
 } from '../mcp/index.ts'
-import type { HttpContext } from './http-context.ts'
-
-/** A path of a prefix. */
-export interface Endpoint {
-  /** Methods, for `Allow`. */
-  allow: string
-  /** Whether it is public, even if the route authenticates callers. */
-  open?: boolean
-  serve(context: HttpContext, registry: SessionRegistry): HttpResponse | Promise<HttpResponse>
-}
+import type { Endpoint, HttpContext } from './http-context.ts'
 
 /** The endpoint at `{prefix}/mcp` and so on, by the last segment of the path. */
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {

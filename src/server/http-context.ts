@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
-import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
+import { OPEN_CORS } from '../access/cors.ts'
 import type { ForwardedConnection } from '../access/forwarded-connection.ts'
+import type { HttpResponse } from '../access/http-response.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import type { Peer, RequestLease } from '../access/request-lease.ts'
-import type { Approval, Identity, RequestHead, StepRequest } from '../access/steps.ts'
+import type { Approval, CorsPolicy, Identity, RequestHead, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
@@ -23,7 +24,6 @@ import {
   sessionIdOf,
   UnservedSpans,
 } from '../mcp/index.ts'
-import type { Endpoint } from './endpoints.ts'
 
 /** A request before its route is known. */
 export class HttpRequestHead implements RequestHead {
@@ -57,6 +57,15 @@ export interface Proxies {
   prefix(header: string | undefined, address: string | undefined): string
   /** The address of the client, from `X-Forwarded-For`. */
   client(header: string | undefined, address: string | undefined): string | undefined
+}
+
+/** A path of a prefix. */
+export interface Endpoint {
+  /** Methods, for `Allow`. */
+  allow: string
+  /** Whether it is public, even if the route authenticates callers. */
+  open?: boolean
+  serve(context: HttpContext, registry: SessionRegistry): HttpResponse | Promise<HttpResponse>
 }
 
 /** One request to an endpoint of a route, from the first step to the end of its response. */

@@ -1,4 +1,4 @@
-import type { RateRefusal } from '../access/rate.ts'
+import type { RateRefusal } from '../access/rate-step.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
