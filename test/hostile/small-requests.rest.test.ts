@@ -10,7 +10,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 /** Milliseconds of CPU in which another client is served: what one message does, several times. */
-const MOST_CPU = 1_000
+const MOST_CPU = 500
 /** Of a list of 50, which is read once, and once more for an unknown name. */
 const MOST_PAGES = 100
 const PING = { jsonrpc: '2.0', id: 'other', method: 'ping' }
