@@ -30,11 +30,11 @@ export function npmFolder() {
           `npm cannot install the packages: ${(error.stderr || error.message).slice(0, 300)}`,
       )
     },
-    /** The file that a package names as its program. @param name of the program; by default the first */
-    programOf(spec: string, name?: string): string {
+    /** The file of the first program that a package names. */
+    programOf(spec: string): string {
       const root = join(folder, 'node_modules', packageOf(spec))
       const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-      const program = typeof bin === 'string' ? bin : (bin[name ?? ''] ?? Object.values(bin)[0])
+      const program = typeof bin === 'string' ? bin : Object.values(bin)[0]
       return join(root, String(program))
     },
   }
