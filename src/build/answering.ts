@@ -12,11 +12,8 @@ import type { Definition, McpProxy, Together } from '../upstream/index.ts'
 import { mergeInstructions } from '../upstream/instructions.ts'
 import { combine, selectionOf } from './combined.ts'
 import { keepsResults } from './keeps-results.ts'
-import type { OwnContext } from './prepare.ts'
+import type { PlaceContext } from './prepare-context.ts'
 import type { Answering, Chosen, LinkContext, Served } from './types.ts'
-
-/** Without what is another at each reload: listings are linked again. */
-export type PlaceContext = Omit<OwnContext, keyof LinkContext | 'kept' | 'memo'>
 
 /** A router, and what its configuration gives to what answers there. */
 export interface Place {

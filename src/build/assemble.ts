@@ -5,7 +5,8 @@ import { templateMemo } from '../template/index.ts'
 import { pause } from '../text/index.ts'
 import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
-import { type AssembleContext, inspect, type PrepareContext, stampOf } from './prepare.ts'
+import { inspect, stampOf } from './prepare.ts'
+import type { AssembleContext, PrepareContext } from './prepare-context.ts'
 import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */

@@ -1,7 +1,7 @@
 import { assemble, everything, type Reading } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
-import type { AssembleContext } from '../build/prepare.ts'
+import type { AssembleContext } from '../build/prepare-context.ts'
 import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
 import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'

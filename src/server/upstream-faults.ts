@@ -1,4 +1,4 @@
-import type { AssembleContext } from '../build/prepare.ts'
+import type { AssembleContext } from '../build/prepare-context.ts'
 import { type BreakerChange, Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics, UpstreamLabels } from '../telemetry/metrics.ts'

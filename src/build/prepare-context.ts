@@ -1,0 +1,141 @@
+import type { Rates } from '../access/rate.ts'
+import {
+  type Configuration,
+  DEFAULT_TENANT,
+  type Limits,
+  type Redact,
+  type Router,
+  type TenantSettings,
+} from '../config/index.ts'
+import { envOfTenant } from '../config/tenant-env.ts'
+import { credentialsFor } from '../credentials/credential.ts'
+import type { AuditSink, CallLog } from '../mcp/index.ts'
+import type { HttpClient } from '../net/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type {
+  CallRecord,
+  RedactionRecord,
+  SessionRecord,
+  StreamRecord,
+  UpstreamCallRecord,
+  UpstreamSessionRecord,
+} from '../telemetry/metrics.ts'
+import type { Tracer } from '../telemetry/trace.ts'
+import type { Memo } from '../template/index.ts'
+import type { RedactedKind } from '../tools/mask.ts'
+import type { CreateResilience, PinRecord, SharedServers } from '../upstream/index.ts'
+import type { Outbound } from './outbound.ts'
+import type { PinLocks } from './pin-lock.ts'
+import { KnownIssuers } from './route-auth.ts'
+import type { LinkContext, Prepared } from './types.ts'
+
+export interface PrepareContext extends AssembleContext {
+  /** Of the configuration that is replaced, by their keys. */
+  kept?: Prepared['resiliences']
+  /** What `plantgw.lock` files pin. */
+  pins: PinLocks
+}
+
+/** What does not change while configurations are compiled. */
+export interface AssembleContext extends LinkContext {
+  env: Readonly<Record<string, string | undefined>>
+  limits: Limits
+  http: HttpClient
+  /** What judges connections, by tenant; absent where nothing is sent. */
+  outbound?: Outbound
+  log: Logger
+  version: string
+  /** Templates that the same run has compiled. */
+  memo?: Memo
+  /** Is called after every call. */
+  onCall?: (call: CallRecord) => void
+  /** Is called after every session of a client. */
+  onSession?: (session: SessionRecord) => void
+  /** Are called after every request to an MCP server, and every session with one. */
+  onUpstreamCall?: (call: UpstreamCallRecord) => void
+  onUpstreamSession?: (session: UpstreamSessionRecord) => void
+  /** Is called for every event stream of an MCP server that is lost or regained. */
+  onStream?: (record: StreamRecord) => void
+  /** Called for every approval request to a 2026-07-28 client that was not answered. */
+  onUnanswered?: CallLog['onUnanswered']
+  /** Writes the audit log; absent: there is none. */
+  auditSink?: AuditSink
+  /** Records traces; absent: none are. */
+  tracer?: Tracer | undefined
+  /** Is called for every change of what an MCP server declares since it was pinned. */
+  onPinChange?: (change: PinRecord) => void
+  /** Is called for secrets that were taken out of an answer. */
+  onRedacted?: (record: RedactionRecord) => void
+  /** Of servers that do not say it themselves. */
+  redact?: Redact | undefined
+  /** Whose credentials open their routers. */
+  tenants?: readonly TenantSettings[]
+  /** Of the settings. */
+  publicUrl?: string
+  synonyms?: readonly (readonly string[])[]
+  /** Authorization servers that are known; absent where nothing is served. */
+  issuers?: KnownIssuers
+  /** Counts requests; absent where nothing is served. */
+  rates?: Rates
+  /** Makes what retries and circuit breakers of a server need; absent where nothing is served. */
+  createResilience?: CreateResilience
+  /** Of what is sealed for clients to carry; absent where nothing is served. */
+  sealSecrets?: readonly string[]
+  /** The MCP servers that proxies share; absent where nothing is served. */
+  servers?: SharedServers
+}
+
+/** What all configurations of a tenant may read, connect to and take, and what of it lasts longer than one assembly. */
+interface Contexts {
+  context: OwnContext
+  lasting: PlaceContext
+}
+
+/** By tenant: thousands of configurations share one. */
+const contexts = new WeakMap<PrepareContext, Map<string, Contexts>>()
+
+export function contextFor({ tenant }: Configuration, given: PrepareContext): Contexts {
+  const ofTenants = contexts.get(given) ?? new Map<string, Contexts>()
+  contexts.set(given, ofTenants)
+  const known = ofTenants.get(tenant)
+  if (known) return known
+  const context = contextOf(tenant, given)
+  const { createProxy: _, proxies: __, kept: ___, memo: ____, ...lasting } = context
+  const made = { context, lasting }
+  ofTenants.set(tenant, made)
+  return made
+}
+
+function contextOf(tenant: string, given: PrepareContext) {
+  const own = tenant === DEFAULT_TENANT ? undefined : given.tenants?.find(({ name }) => name === tenant)
+  const guards = given.outbound?.guardsOf(tenant)
+  const { issuers = new KnownIssuers(given), onRedacted } = given
+  return {
+    ...given,
+    issuers,
+    credentialsOf: credentialsFor({ ...issuers.parts, guards }),
+    env: envOfTenant(given.env, tenant, given.tenants),
+    limits: { ...given.limits, ...own?.limits },
+    redact: own?.redact ?? given.redact,
+    /** Who hears of the secrets in answers of a server. */
+    redactionsOf: (server: string) => (kind: RedactedKind, count: number) =>
+      onRedacted?.({ tenant, server, kind, count }),
+    guards,
+    /** Whether each message to a router is judged before it is sent on. */
+    isJudged: (router: Router) =>
+      (router.authorize ?? own?.authorize) !== undefined || router.approval !== 'none',
+    readsFiles: readsFiles(tenant, given.tenants),
+    /** Environment from which processes get `PATH` and the like. */
+    processEnv: given.env,
+  }
+}
+
+export type OwnContext = ReturnType<typeof contextOf>
+
+/** Without what is another at each reload: listings are linked again. */
+export type PlaceContext = Omit<OwnContext, keyof LinkContext | 'kept' | 'memo'>
+
+/** Whether the author of a tenant's configurations may have files read as the gateway's user. */
+export function readsFiles(tenant: string, tenants: readonly TenantSettings[] | undefined): boolean {
+  return tenant === DEFAULT_TENANT || !tenants
+}
