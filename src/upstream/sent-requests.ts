@@ -3,6 +3,7 @@ import {
   type CallEnd,
   endSpan,
   Fault,
+  isObject,
   isSessionRevision,
   isStatelessRevision,
   outcomeOf,
@@ -12,7 +13,6 @@ import {
 } from '../mcp/index.ts'
 import type { ServerLabels, UpstreamCallRecord, UpstreamSessionRecord } from '../telemetry/metrics.ts'
 import { type Attributes, addressOf, type Span, type TraceContext } from '../telemetry/trace.ts'
-import { endOf } from './backend/stateless.ts'
 
 /** Counters of requests to MCP servers, and their labels. */
 export interface Measures extends Omit<ServerLabels, 'server' | 'transport'> {
@@ -130,4 +130,18 @@ export function tracedHeaders(
   if (!trace) return headers
   const { tracestate: _, ...rest } = headers
   return { ...rest, ...trace }
+}
+
+/** Maximum characters of a server's error in the log. */
+const MAX_FAILURE = 200
+const OK: CallEnd = { outcome: 'ok' }
+
+/** The outcome of a response. */
+export function endOf({ result, error }: JsonObject): CallEnd {
+  if (isObject(error)) {
+    const { code } = error
+    const failure = String(error.message).slice(0, MAX_FAILURE)
+    return { outcome: 'tool_error', failure, ...(typeof code === 'number' && { code }) }
+  }
+  return isObject(result) && result.isError === true ? { outcome: 'tool_error' } : OK
 }

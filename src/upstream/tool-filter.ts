@@ -1,10 +1,9 @@
 import type { McpServer, ToolOverride } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import { fold, INVALID_PARAMS, isObject, type RpcError } from '../mcp/index.ts'
+import { fold, INVALID_PARAMS, isObject, type Request, type RpcError } from '../mcp/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import { RESULT_SIZE } from '../tools/schema.ts'
 import type { Pins } from './pins.ts'
-import type { Request } from './rpc/link.ts'
 
 const CALL = 'tools/call'
 const GET = 'prompts/get'

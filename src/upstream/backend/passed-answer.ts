@@ -24,6 +24,7 @@ import {
 } from '../../mcp/index.ts'
 import { eventParser, type ServerEvent, type StreamPosition } from '../../net/index.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
+import { endOf } from '../sent-requests.ts'
 import { shapedResponse } from '../shaped-result.ts'
 import { readTexts, tooLarge } from '../transport/channel.ts'
 import {
@@ -41,7 +42,6 @@ import {
   unanswered,
 } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
-import { endOf } from './stateless.ts'
 
 /** A request whose answer is being relayed. */
 export class Passage implements Kept {

@@ -1,6 +1,6 @@
 import { memory } from '../../access/memory.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type { Request } from '../rpc/link.ts'
+import type { Request } from '../../mcp/index.ts'
 
 /** A request repeated at a restarted server. */
 export interface Restored {

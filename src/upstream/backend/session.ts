@@ -25,10 +25,11 @@ import { AggregateSession } from '../aggregate-session.ts'
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
 import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
+import { endOf } from '../sent-requests.ts'
 import type { ServerView } from '../server-view.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 import { createLasting, type Restored } from './session-state.ts'
-import { answerShaped, endOf } from './stateless.ts'
+import { answerShaped } from './stateless.ts'
 
 /** Milliseconds allowed for running calls when a server is replaced. */
 export const DRAIN = 30_000

@@ -3,7 +3,6 @@ import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   ACKNOWLEDGED,
   type Call,
-  type CallEnd,
   type CancelSignal,
   Fault,
   isObject,
@@ -16,6 +15,7 @@ import {
 } from '../../mcp/index.ts'
 import type { Shaping } from '../../shaping/index.ts'
 import type { Resolved } from '../definition.ts'
+import { endOf } from '../sent-requests.ts'
 import type { ServerView } from '../server-view.ts'
 import { shapedResponse } from '../shaped-result.ts'
 import type { ToolFilter } from '../tool-filter.ts'
@@ -141,18 +141,4 @@ export async function answerShaped(
   const shown = stringify(await shapedResponse(raw, shaping, call.context.results?.keeper(call)))
   const savedChars = text.length - shown.length
   call.answer(shown, { ...endOf(raw), ...(savedChars > 0 && { savedChars }) }, statusOfError(raw.error))
-}
-
-/** Maximum characters of a server's error in the log. */
-const MAX_FAILURE = 200
-const OK: CallEnd = { outcome: 'ok' }
-
-/** The outcome of a response. */
-export function endOf({ result, error }: JsonObject): CallEnd {
-  if (isObject(error)) {
-    const { code } = error
-    const failure = String(error.message).slice(0, MAX_FAILURE)
-    return { outcome: 'tool_error', failure, ...(typeof code === 'number' && { code }) }
-  }
-  return isObject(result) && result.isError === true ? { outcome: 'tool_error' } : OK
 }

@@ -1,3 +1,4 @@
+import type { Limits } from '../../config/model.ts'
 import { type Json, parse, stringify } from '../../json/index.ts'
 import {
   Cancellation,
@@ -16,7 +17,6 @@ import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import type { Upstream } from '../upstream.ts'
 import {
   type Channel,
   type ChannelEvents,
@@ -57,7 +57,7 @@ export interface HttpChannelOptions {
   http: Http
   /** Maximum bytes of one message. */
   maxMessage: number
-  limits: Upstream['limits']
+  limits: Limits
   log: Logger
   /** Masks the server's secrets in its messages. */
   mask: Mask

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { type MemoryReservation, memory } from '../../access/memory.ts'
+import type { Limits } from '../../config/model.ts'
 import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
 import {
@@ -25,9 +26,8 @@ import {
 } from '../../net/index.ts'
 import { paced, shorten } from '../../text/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
-import type { Resolved } from '../definition.ts'
+import type { Definition, Resolved } from '../definition.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
-import type { Upstream } from '../upstream.ts'
 import { idAmong, readTexts, tooLarge, withId } from './channel.ts'
 
 export interface HttpOptions {
@@ -340,7 +340,14 @@ export async function readAnswer(
 /** Statuses of answers without a body. */
 export const BODILESS = new Set([202, 204, 205, 304])
 
-type Named = Pick<Upstream, 'name' | 'definition'>
+/** A server whose answers are read. */
+export interface AnsweringServer {
+  name: string
+  limits: Limits
+  definition: Definition
+}
+
+type Named = Pick<AnsweringServer, 'name' | 'definition'>
 
 /** The fault if a server refused the caller's own credentials; undefined otherwise. */
 export function refusedCaller(
@@ -407,7 +414,7 @@ function wordsOf(answer: HttpAnswer): string {
 export async function readResponse(
   answer: HttpAnswer,
   id: RequestId,
-  upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
+  upstream: AnsweringServer,
   onMessage?: (raw: JsonObject) => void,
   timeout: number = upstream.limits.timeout,
   onRequest?: (raw: JsonObject) => void,
@@ -431,7 +438,7 @@ interface ReadOptions {
 export async function readResponses(
   answer: HttpAnswer,
   ids: readonly RequestId[],
-  upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
+  upstream: AnsweringServer,
   { onMessage, onRequest, timeout = upstream.limits.timeout }: ReadOptions,
 ): Promise<Answered[] | Fault> {
   const { name, limits } = upstream

@@ -1,7 +1,7 @@
 import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, messageOf, ownId } from '../../mcp/index.ts'
-import type { Upstream } from '../upstream.ts'
-import { type HttpAnswer, readResponse } from './http.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { type AnsweringServer, type HttpAnswer, readResponse } from './http.ts'
 
 /** Statuses that do not mean an unknown session: credentials, sizes and rates. */
 const OTHERWISE = new Set([401, 403, 407, 408, 413, 429])
@@ -28,7 +28,7 @@ export function refusalOf(status: number, answer: JsonObject | Fault | undefined
 export async function isForgotten(
   refusal: string,
   status: number,
-  upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
+  upstream: AnsweringServer,
   send: (body: string) => Promise<HttpAnswer | Fault>,
 ): Promise<boolean> {
   if (status === 404) return true
@@ -45,6 +45,6 @@ export function isUnexecuted(status: number): boolean {
 }
 
 /** Logs why a session is given up. */
-export function logForgotten({ name, log }: Pick<Upstream, 'name' | 'log'>, refusal: string): void {
+export function logForgotten({ name, log }: { name: string; log: Logger }, refusal: string): void {
   log.warn({ server: name, refusal }, 'an MCP server has forgotten a session; opening another one')
 }
