@@ -1,6 +1,5 @@
 import { Argument, Command, type Option } from 'commander'
 import { CHECKS, CODES } from '../findings/index.ts'
-import { isCompleted, isCompletedOption } from './complete.ts'
 
 const SHELLS: Record<string, (tree: readonly Completed[]) => string> = {
   bash: bashCompletion,
@@ -11,7 +10,7 @@ const SHELLS: Record<string, (tree: readonly Completed[]) => string> = {
 /** @param whole creates the program with all commands */
 export function completionCommand(whole: () => Promise<Command>): Command {
   return new Command('completion')
-    .description('Print a script that completes commands, options and their values in a shell.')
+    .description('Print a script that completes commands, options and files in a shell.')
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SHELLS)))
     .action(async (shell: string) => {
       process.stdout.write(SHELLS[shell]!(completionTree(await whole())))
@@ -26,8 +25,6 @@ interface Completed {
   options: readonly CompletedOption[]
   /** Possible arguments; empty: files. */
   words: readonly string[]
-  /** Whether they are read from configurations. */
-  isAsked: boolean
 }
 
 interface Described {
@@ -41,8 +38,6 @@ interface CompletedOption {
   description: string
   /** Undefined: takes no value. Empty: any value, or a file. */
   values: readonly string[] | undefined
-  /** Whether they are read from configurations. */
-  isAsked: boolean
 }
 
 /** Values of options and arguments by their name in the help. */
@@ -62,29 +57,16 @@ function completionTree(command: Command, path: readonly string[] = []): Complet
     (argument) => argument.argChoices ?? NAMED[argument.name()]?.() ?? [],
   )
   const below = command.commands.flatMap((one) => completionTree(one, [...path, one.name()]))
-  const isAsked = isCompleted(path)
-  return [
-    {
-      path,
-      commands,
-      options: help.visibleOptions(command).map((option) => completed(option, path)),
-      words,
-      isAsked,
-    },
-    ...below,
-  ]
+  return [{ path, commands, options: help.visibleOptions(command).map(completed), words }, ...below]
 }
 
-function completed(
-  { short, long, description, required, optional, argChoices, flags }: Option,
-  path: readonly string[],
-) {
+function completed(option: Option): CompletedOption {
+  const { short, long, description, required, optional, argChoices, flags } = option
   const named = () => NAMED[/<(\w+)/.exec(flags)?.[1] ?? '']?.() ?? []
   return {
     flags: [short, long].filter((flag) => flag != null),
     description: lineOf(description),
     values: required || optional ? (argChoices ?? named()) : undefined,
-    isAsked: isCompletedOption(path, long ?? ''),
   }
 }
 
@@ -103,28 +85,22 @@ const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 /** Finds the words that name a command, skipping values of options. */
 function bashCompletion(tree: readonly Completed[]): string {
   const places = tree.map((place) => {
-    const { path, commands, options, words, isAsked } = place
-    const asked = options.filter((option) => option.isAsked)
+    const { path, commands, options, words } = place
     const lists = options.filter(({ values }) => values?.length)
     const offered = [...commands.map(({ name }) => name), ...words]
     return `    ${quote(path.join(' '))})
       options=${quote(flagsOf(options).join(' '))}
       words=${quote(offered.join(' '))}
       valued=${quote(` ${flagsOf(valued(place)).join(' ')} `)}
-      asked=${isAsked ? 1 : ''}
       case "$previous" in
-${lists.map(({ flags, values }) => `        ${flags.join(' | ')}) values=${quote(values!.join(' '))} ;;\n`).join('')}        ${flagsOf(asked).join(' | ') || '--'}) values=$(_plantgw_known) ;;
-        *) values= ;;
+${lists.map(({ flags, values }) => `        ${flags.join(' | ')}) values=${quote(values!.join(' '))} ;;\n`).join('')}        *) values= ;;
       esac
       ;;`
   })
   const paths = tree.map(({ path }) => path.join(' ')).filter(Boolean)
   return `# Completion for bash. Into ~/.bashrc: eval "$(plantgw completion bash)"
-_plantgw_known() {
-  command plantgw complete -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null
-}
 _plantgw() {
-  local word current previous path= options words valued values next i asked
+  local word current previous path= options words valued values next i
   current=\${COMP_WORDS[COMP_CWORD]}
   previous=\${COMP_WORDS[COMP_CWORD-1]}
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -145,9 +121,8 @@ ${places.join('\n')}
   elif [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
   else
-    [[ -n $asked ]] && COMPREPLY=($(compgen -W "$(_plantgw_known)" -- "$current"))
-    [[ -n \${COMPREPLY[*]} ]] || COMPREPLY=($(compgen -W "$words" -- "$current"))
-    [[ -n \${COMPREPLY[*]}$words ]] || compopt -o default 2>/dev/null
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    [[ -n $words ]] || compopt -o default 2>/dev/null
   fi
 }
 complete -F _plantgw plantgw
@@ -158,24 +133,17 @@ complete -F _plantgw plantgw
 const zshText = (text: string) => text.replace(/[[\]:\\]/g, '\\$&')
 
 function zshCompletion(tree: readonly Completed[]): string {
-  const functions = tree.map(({ path, commands, options, words, isAsked }) => {
-    const known = ` _plantgw_known ${path.join(' ')}`
-    const specs = options.map(({ flags, description, values, isAsked: ofOption }) => {
+  const functions = tree.map(({ path, commands, options, words }) => {
+    const specs = options.map(({ flags, description, values }) => {
       const what = `[${zshText(description)}]`
       const value =
-        values === undefined
-          ? ''
-          : values.length
-            ? `:value:(${values.join(' ')})`
-            : `:value:${ofOption ? known : '_files'}`
+        values === undefined ? '' : values.length ? `:value:(${values.join(' ')})` : ':value:_files'
       const names = flags.length > 1 ? `'(${flags.join(' ')})'{${flags.join(',')}}` : flags[0]
       return `    ${names}${quote(what + value)} \\`
     })
     const name = ['_plantgw', ...path].join('_').replaceAll('-', '_')
     if (commands.length === 0) {
-      const choices = words.length ? `'${isAsked ? 1 : '*'}:argument:(${words.join(' ')})'` : ''
-      const others = words.length ? '' : `'*:file:_files'`
-      const rest = [choices, isAsked ? `'*:argument:${known}'` : others].filter(Boolean).join(' ')
+      const rest = words.length ? `'*:argument:(${words.join(' ')})'` : `'*:file:_files'`
       return `${name}() {\n  _arguments -s -S \\\n${specs.join('\n')}\n    ${rest}\n}`
     }
     const described = commands.map(
@@ -197,11 +165,6 @@ ${specs.join('\n')}
   })
   return `#compdef plantgw
 # Completion for zsh. Into ~/.zshrc, after compinit: source <(plantgw completion zsh)
-_plantgw_known() {
-  local path_words=("$@")
-  local -a found=(\${(f)"$(command plantgw complete -- "\${path_words[@]}" "\${(@)words[2,CURRENT-1]}" 2>/dev/null)"})
-  if (( $#found )); then compadd -a found; else _files; fi
-}
 
 ${functions.join('\n\n')}
 
@@ -213,29 +176,19 @@ compdef _plantgw plantgw
 const fishQuote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`
 
 function fishCompletion(tree: readonly Completed[]): string {
-  const lines = tree.flatMap(({ path, commands, options, words, isAsked }) => {
+  const lines = tree.flatMap(({ path, commands, options, words }) => {
     const at = `complete -c plantgw -n ${fishQuote(`__plantgw_at ${path.join(' ')}`.trimEnd())}`
     return [
       ...commands.map((one) => `${at} -f -a ${one.name} -d ${fishQuote(one.description)}`),
-      ...options.map(({ flags, description, values, isAsked: ofOption }) => {
+      ...options.map(({ flags, description, values }) => {
         const names = flags.map((flag) =>
           flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
         )
         const value =
-          values === undefined
-            ? ''
-            : ofOption
-              ? ` -x -a '(__plantgw_known)'`
-              : values.length
-                ? ` -x -a ${fishQuote(values.join(' '))}`
-                : ' -r'
+          values === undefined ? '' : values.length ? ` -x -a ${fishQuote(values.join(' '))}` : ' -r'
         return `${at} ${names.join(' ')}${value} -d ${fishQuote(description)}`
       }),
-      ...(isAsked
-        ? [`${at} -a ${fishQuote(`(__plantgw_known ${words.join(' ')})`)}`]
-        : words.length
-          ? [`${at} -f -a ${fishQuote(words.join(' '))}`]
-          : []),
+      ...(words.length ? [`${at} -f -a ${fishQuote(words.join(' '))}`] : []),
     ]
   })
   const paths = tree.map(({ path }) => path.join(' ')).filter(Boolean)
@@ -247,15 +200,6 @@ function __plantgw_at
     contains -- $next ${paths.map(fishQuote).join(' ')}; and set path $next
   end
   test "$path" = "$argv"
-end
-# What is known from configurations, or else the words that are given.
-function __plantgw_known
-  set -l known (command plantgw complete -- (commandline -opc)[2..] 2>/dev/null)
-  if set -q known[1]
-    printf '%s\\n' $known
-  else if set -q argv[1]
-    printf '%s\\n' $argv
-  end
 end
 ${lines.join('\n')}
 `

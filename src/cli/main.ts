@@ -32,9 +32,10 @@ const COMMANDS: Record<string, Make> = {
   completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
 }
 
-/** Called only by scripts and by `serve` itself. */
+/** Called only by `serve` itself, and by completion scripts that older versions installed. */
 const HIDDEN: Record<string, Make> = {
-  complete: async () => (await import('./complete.ts')).completeCommand(),
+  // It offers nothing, so that an old script still completes commands and options.
+  complete: async () => new Command('complete').argument('[words...]').action(() => {}),
   worker: async () => (await import('./serve/worker.ts')).workerCommand(),
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { BIN, run, temporaryFolder } from '../support/process.ts'
+import { run, temporaryFolder } from '../support/process.ts'
 
 const missing = (shell: string) => spawnSync(shell, ['--version']).error && `no ${shell} on this machine`
 
@@ -64,63 +64,3 @@ for (const shell of Object.keys(ASK))
       for (const word of not) assert.ok(!words.includes(word), `${typed}: ${word}`)
     }
   })
-
-const SHOP = `name: shop
-routers: [{ server: orders, prefix: /shop }]
-servers: [{ name: orders }]
-tools: [{ name: find_order, method: GET, endpoint: "https://example.com" }]
-`
-/** What is known from configurations. */
-const KNOWN: [typed: string, offers: string[], not: string[]][] = [
-  ['plantgw call ', ['/shop', '/files'], ['find_order']],
-  ['plantgw call /shop f', ['find_order'], ['/shop']],
-  ['plantgw call /files ', [], ['find_order', '/shop']],
-  ['plantgw tools -s plantgw.yaml /sh', ['/shop'], ['/files']],
-  ['plantgw render configs/shop.yaml ', ['find_order'], ['shop']],
-  ['plantgw config get s', ['shop'], ['files']],
-  ['plantgw connect cursor ', ['/shop', '/files'], ['cursor']],
-  ['plantgw serve --stdio --prefix /f', ['/files'], ['/shop']],
-]
-
-for (const shell of Object.keys(ASK))
-  test(`completion of ${shell} knows prefixes, tools and configurations`, {
-    skip: missing(shell) ?? false,
-  }, async (t) => {
-    const folder = temporaryFolder(t)
-    mkdirSync(join(folder, 'configs'))
-    const write = (name: string, text: string, mode = 0o644) =>
-      writeFileSync(join(folder, name), text, { mode })
-    write('plantgw.yaml', 'storage: { type: directory, path: configs }\n')
-    write('configs/shop.yaml', SHOP)
-    write(
-      'configs/files.yaml',
-      'name: files\nrouters: [{ server: files, prefix: /files }]\nmcpServers: [{ name: files, type: stdio, command: x }]\n',
-    )
-    write('configs/broken.yaml', 'name: [\n')
-    write('plantgw', `#!/bin/sh\nexec "${process.execPath}" "${BIN}" "$@"\n`, 0o755)
-    write('script', (await run(t, ['completion', shell])).stdout)
-    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
-    for (const [typed, offers, not] of KNOWN) {
-      const [command, ...args] = ASK[shell]!(join(folder, 'script'), typed)
-      const { stdout, stderr } = spawnSync(command!, args, { encoding: 'utf8', cwd: folder, env })
-      const words = wordsOf(stdout)
-      for (const word of offers) assert.ok(words.includes(word), `${typed}: no ${word} in ${stdout}${stderr}`)
-      // A terminal shows what was typed, too.
-      const echoed = shell === 'zsh' ? typed.split(' ') : []
-      for (const word of not) assert.ok(echoed.includes(word) || !words.includes(word), `${typed}: ${word}`)
-      assert.equal(stderr, '')
-    }
-  })
-
-test('what completes is silent where something is wrong', async (t) => {
-  const folder = temporaryFolder(t)
-  for (const words of [
-    ['render', 'none.yaml', ''],
-    ['call'],
-    ['config', 'get', '-s', 'none.yaml'],
-    ['nonsense'],
-  ]) {
-    const { code, stdout, stderr } = await run(t, ['complete', '--', ...words], { cwd: folder })
-    assert.deepEqual([code, stdout, stderr], [0, '', ''])
-  }
-})

@@ -40,6 +40,12 @@ test('the version, and what is meant by a misspelt command', () => {
 test('completion prints a script for each shell', () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { status, stdout } = plantgw('completion', shell)
-    assert.deepEqual([status, stdout.includes('plantgw complete')], [0, true], stdout)
+    assert.deepEqual([status, stdout.includes('plantgw complet')], [0, true], stdout)
+    assert.doesNotMatch(stdout, /plantgw complete --/)
   }
+})
+
+test('a completion script of an older version asks, and is offered nothing', () => {
+  const { status, stdout, stderr } = plantgw('complete', '--', 'config', 'get', '-s', 'none.yaml', '--tenant')
+  assert.deepEqual([status, stdout, stderr], [0, '', ''])
 })
