@@ -476,7 +476,7 @@ test(
     const unnamed = [await call(url, 'count', behind), await call(url, 'count', behind)]
     assert.equal(new Set([mine, other, ...unnamed].map(pidOf)).size, 4)
     assert.equal(await call(url, 'count', { headers: { ...NAMED, ...behind.headers } }), `${pidOf(mine)}#2`)
-    assert.equal(logged.filter(({ msg }) => /without the header Plantgw-Session/.test(msg)).length, 1)
+    assert.equal(logged.filter(({ msg }) => /add auth or the header Plantgw-Session/.test(msg)).length, 1)
   },
 )
 
