@@ -199,7 +199,7 @@ test('what changed since it was pinned is hidden and cannot be called until it i
   assert.deepEqual(names(both.answer), ['stdio__look', 'http__look'])
   assert.equal(both.hello.result.instructions, undefined)
   await gateway.until(
-    /"kind":"tools","name":"say","change":"changed","msg":"hiding what an MCP server declares/,
+    /"kind":"tools","name":"say","change":"changed","msg":"hiding items of an MCP server that differ/,
   )
 
   assert.equal((await run('pin', folder)).code, 0)
@@ -220,12 +220,12 @@ test('with `warn` what changed is logged once, and passes', async (t) => {
     const said = await gateway.modern('/http', 'tools/call', { name: 'say', arguments: {} })
     assert.equal(said.result.content[0].text, 'say')
   }
-  await gateway.until(/declares something otherwise/)
+  await gateway.until(/items of an MCP server differ from the pin file/)
   assert.equal(
     gateway
       .stderr()
       .concat(gateway.stdout())
-      .match(/declares something otherwise/g)?.length,
+      .match(/items of an MCP server differ from the pin file/g)?.length,
     1,
   )
 })
