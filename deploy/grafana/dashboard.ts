@@ -42,7 +42,8 @@ function catalogue(): readonly MetricDefinition[] {
     throw new Error('the values of metrics are not read here')
   }
   const readiness = { unready: none, lastGood: 0 }
-  return createMetrics(gaugesOf({ live: none, registry: new SessionRegistry(), readiness }), () => new Map()).catalogue
+  return createMetrics(gaugesOf({ live: none, registry: new SessionRegistry(), readiness }), () => new Map())
+    .catalogue
 }
 
 const legend = (labels: readonly string[]) =>
