@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 import { approvalMessage } from './approval-message.ts'
-import type { Call, CallLog } from './call.ts'
+import type { ApprovalOutcome, Call, CallLog } from './call.ts'
 import { Fault } from './fault.ts'
 import { type ListSource, listedTool } from './listed-tools.ts'
 import { INVALID_PARAMS, isSessionRevision, METHOD_NOT_FOUND, type RpcError } from './protocol.ts'
@@ -9,11 +9,6 @@ import type { Reply } from './stream.ts'
 
 /** Asks a person, through the calling client, to approve calls of tools that may be destructive. */
 
-/**
- * Result of the question. `asked`: a 2026-07-28 client got the question and will repeat the call with the answer.
- * `unavailable`: the client cannot ask.
- */
-export type ApprovalOutcome = 'asked' | 'accepted' | 'declined' | 'cancelled' | 'timeout' | 'unavailable'
 export type Unapproved = Exclude<ApprovalOutcome, 'asked' | 'accepted'>
 
 const CALL = 'tools/call'

@@ -1,10 +1,10 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket } from '../cluster/index.ts'
 import type { Call, CallLog, LoggedRequest } from './call.ts'
+import type { RequestContext } from './context.ts'
 import type { Fault } from './fault.ts'
-import type { RequestContext } from './http.ts'
-import type { Message, Request } from './protocol.ts'
-import type { Messages } from './receive.ts'
+import type { ParamHeader } from './mirror.ts'
+import type { Message, Messages, Request } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { SessionRegistry } from './session-registry.ts'
 
@@ -123,12 +123,4 @@ export interface Endpoint {
   caller: string | undefined
   backend: Backend
   callLog: CallLog
-}
-
-/** An `x-mcp-header` of an input schema (2026-07-28, Custom Headers from Tool Parameters). */
-export interface ParamHeader {
-  /** Keys from the arguments object to the value. */
-  path: readonly string[]
-  /** Header name in lower case, `mcp-param-…`. */
-  header: string
 }

@@ -1,12 +1,11 @@
 import type { CancelSignal } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, SessionRecord } from '../telemetry/metrics.ts'
-import { type Ended, errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
+import { errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
 import type { Span, Tracer } from '../telemetry/trace.ts'
-import type { ApprovalOutcome } from './approval.ts'
+import type { CallEnd, RequestContext } from './context.ts'
 import { explained } from './explained.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
-import type { RequestContext } from './http.ts'
 import { permitted } from './permit.ts'
 import {
   errorText,
@@ -20,6 +19,12 @@ import {
 } from './protocol.ts'
 import { serverSpan } from './spans.ts'
 import type { Reply } from './stream.ts'
+
+/**
+ * Result of the question. `asked`: a 2026-07-28 client got the question and will repeat the call with the answer.
+ * `unavailable`: the client cannot ask.
+ */
+export type ApprovalOutcome = 'asked' | 'accepted' | 'declined' | 'cancelled' | 'timeout' | 'unavailable'
 
 /** Where the calls of one prefix are logged and counted. */
 export interface CallLog {
@@ -47,26 +52,6 @@ export interface AuditSink {
   asked(call: LoggedRequest): () => void
   /** A client opened a session; call the result when it ends. */
   session(id: string, callLog: CallLog, context: RequestContext): () => void
-}
-
-export interface CallEnd extends Ended {
-  /** Why the call has no result: a kind or a sentence, for the log. */
-  failure?: string | undefined
-  /** Details for the author of the tool, logged only; never contains values. */
-  detail?: string | undefined
-  /** HTTP status of the upstream. */
-  upstreamStatus?: number | undefined
-  /** Tool name, only for the gateway's own tools: arbitrary names would create unlimited metrics. */
-  tool?: string | undefined
-  /** Number of upstream pages combined in the result, if more than one. */
-  pages?: number | undefined
-  /** Characters removed from the upstream's answer by shaping or truncation. */
-  savedChars?: number | undefined
-  /**
-   * Reason for refusal: no `authorize` rule allows the call, a matching rule requires more scopes, or the call was not
-   * approved.
-   */
-  denied?: 'rule' | 'scope' | 'approval'
 }
 
 /** Clients choose names, so only this many characters are logged. */

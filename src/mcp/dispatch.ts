@@ -15,6 +15,6 @@ export function dispatch(call: Call, to: Pick<BackendSession, 'request'>): void 
 }
 
 /** Fails a call because of a bug. */
-export function failing(call: Call): (error: unknown) => void {
+export function failing(call: Pick<Call, 'request' | 'fail'>): (error: unknown) => void {
   return unexpected(call.request.method, () => call.fail(new Fault('internal', 'Internal error')))
 }

@@ -1,73 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
-import { HttpResponse, type ResponseHeaders } from '../access/http-response.ts'
+import { HttpResponse } from '../access/http-response.ts'
 import { type MemoryReservation, parsedSize, SMALL } from '../access/memory.ts'
-import type { Permissions } from '../access/permissions.ts'
-import type { Meter } from '../access/rate.ts'
 import { type LimitName, limitReached, RETRY_AFTER } from '../access/refusals.ts'
-import type { Peer, RequestLease } from '../access/request-lease.ts'
-import type { Approval, Identity } from '../access/steps.ts'
-import type { Discovery } from '../discovery/index.ts'
+import type { Body, RequestContext, RequestHeaders } from './context.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
-import type { Results } from './read-result.ts'
-import type { Replicas } from './replicas.ts'
-import type { UnservedSpans } from './unserved.ts'
-
-export type RequestHeaders = Readonly<Record<string, string | undefined>>
-
-/** One HTTP request, or one line of standard input, as the codec sees it. */
-export interface RequestContext {
-  /** The transport is lines: no mirrored headers, and no relayed HTTP bodies. */
-  readonly isLine?: true
-  readonly method: string
-  /** Names in lower case. */
-  readonly headers: RequestHeaders
-  query(): Readonly<Record<string, string>>
-  /** Headers of every answer: CORS, request id. */
-  readonly replyHeaders: ResponseHeaders
-  readonly requestId: string
-  /** Identity, if the route authenticates callers. */
-  readonly caller?: string | undefined
-  /** Name for the log, if different from `caller`. */
-  readonly callerName?: string | undefined
-  /** The caller's verified claims. */
-  readonly identity?: Identity | undefined
-  /** What the caller may use; absent: everything. */
-  readonly permissions?: Permissions | undefined
-  /** Tool discovery of the route; absent: all tools are listed. */
-  readonly discovery?: Discovery | undefined
-  /** Listing mode requested by the URL; absent: the route's. */
-  readonly listing?: 'list' | 'search' | undefined
-  /** Approval policy of the route; absent: no approval. */
-  readonly approval?: Approval | undefined
-  /** IP address of the client, if known. */
-  readonly address?: string | undefined
-  /** Maximum size of the body in bytes. */
-  readonly maxBody: number
-  /** Whether the client disconnected before the complete answer. */
-  isGone(): boolean
-  /** Closes the connection, because a started answer cannot be completed. */
-  cut(): void
-  /** Calls `listener` if the client disconnects before the complete answer; the result unregisters it. */
-  onGone(listener: () => void): () => void
-  body(): Promise<Body>
-  /** Resources that the request holds. */
-  readonly lease: RequestLease
-  /** Rate limiter for its messages, if the route has rates. */
-  readonly meter?: Meter | undefined
-  /** Identifies an anonymous client between its requests. */
-  readonly peer: Peer
-  /** Absent if the gateway is one process. */
-  readonly replicas?: Replicas | undefined
-  /** Store of cut-off results; absent: disabled. */
-  readonly results?: Results | undefined
-  /** Absent: no traces are recorded. */
-  readonly unserved?: UnservedSpans | undefined
-}
-
-export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' | 'no-room' }
 
 /** Node's request and response, if available: reading them avoids web objects. */
 export interface NodePair {

@@ -1,22 +1,20 @@
 /** The wire: bytes from a client → messages of a known revision → a backend → bytes. */
 
 export { Cancellation, type CancelSignal } from '../net/index.ts'
-export type { ApprovalOutcome } from './approval.ts'
 export type {
   Backend,
   BackendSession,
   Endpoint,
   Migrated,
   Opened,
-  ParamHeader,
   PassThrough,
   StatelessFound,
   StatelessServer,
 } from './backend.ts'
 export {
+  type ApprovalOutcome,
   type AuditSink,
   Call,
-  type CallEnd,
   type CallLog,
   endOfFault,
   endSpan,
@@ -24,6 +22,7 @@ export {
   LoggedRequest,
 } from './call.ts'
 export { declares, missingCapability } from './client-capabilities.ts'
+export type { CallEnd, Replicas, RequestContext, RequestHeaders, Results } from './context.ts'
 export { listingOf } from './discover.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
@@ -36,8 +35,6 @@ export {
   json,
   methodNotAllowed,
   nodePair,
-  type RequestContext,
-  type RequestHeaders,
   readBody,
   readWhole,
   reply,
@@ -46,13 +43,12 @@ export {
 } from './http.ts'
 export { KeptResults } from './kept-results.ts'
 export { idInEnds, lineSplitter, oneLine, readInTurns } from './message-lines.ts'
-export { checkStandardHeaders, declaredParamHeaders, paramHeaderFault } from './mirror.ts'
+export { checkStandardHeaders, declaredParamHeaders, type ParamHeader, paramHeaderFault } from './mirror.ts'
 export { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 export * from './protocol.ts'
 export { MAX_QUESTIONS } from './questions.ts'
-export { type Results, resultsOf } from './read-result.ts'
-export type { Messages } from './receive.ts'
-export { type Replicas, sessionIdOf, unknownSession } from './replicas.ts'
+export { resultsOf } from './read-result.ts'
+export { sessionIdOf, unknownSession } from './replicas.ts'
 export { type Session, textOf } from './session.ts'
 export { type Kept, SessionRegistry, type SessionRegistryOptions } from './session-registry.ts'
 export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'

@@ -1,7 +1,6 @@
 import { isObject, type Json, type JsonObject, plain, valueAt } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import type { ParamHeader } from './backend.ts'
-import type { RequestHeaders } from './http.ts'
+import type { RequestHeaders } from './context.ts'
 
 /** Headers that mirror the body in 2026-07-28 (Streamable HTTP, Request Metadata). */
 
@@ -84,6 +83,14 @@ const ONE_OR_LIST =
   )
 const BY_NAME = ['patternProperties', 'dependentSchemas', '$defs', 'definitions']
 const INNER = [...ONE_OR_LIST, ...BY_NAME]
+
+/** An `x-mcp-header` of an input schema (2026-07-28, Custom Headers from Tool Parameters). */
+export interface ParamHeader {
+  /** Keys from the arguments object to the value. */
+  path: readonly string[]
+  /** Header name in lower case, `mcp-param-…`. */
+  header: string
+}
 
 /** The `x-mcp-header` declarations of an input schema. */
 interface Declared {

@@ -1,7 +1,7 @@
 import type { Permissions, Usable } from '../access/permissions.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import type { Call } from './call.ts'
+import type { AnswerableCall } from './context.ts'
 import {
   fold,
   INVALID_PARAMS,
@@ -72,7 +72,7 @@ interface Target {
 }
 
 /** Answers a request that the caller may not make, or that reads a kept result; whether it did. */
-export function refuses(call: Call): boolean {
+export function refuses(call: AnswerableCall): boolean {
   const { permissions, results } = call.context
   // Kept results are bound to the caller, who was allowed to call the tool.
   if (results?.answers(call)) return true
@@ -156,7 +156,7 @@ function unknown({ kind, name }: Target, inSession: boolean): RpcError {
 }
 
 /** A response without items that the caller may not use. */
-export function permitted(call: Call, text: string): string {
+export function permitted(call: AnswerableCall, text: string): string {
   const { permissions } = call.context
   const { method } = call.request
   if (
@@ -180,7 +180,7 @@ function listed(method: string, result: JsonObject, { allows }: Permissions): Js
 }
 
 /** Results that depend on the caller must not be cached for others (2026-07-28, Caching). */
-function isolated(result: JsonObject, { revision }: Call): JsonObject {
+function isolated(result: JsonObject, { revision }: AnswerableCall): JsonObject {
   return isSessionRevision(revision) || result.cacheScope === 'private'
     ? result
     : { ...result, cacheScope: 'private' }

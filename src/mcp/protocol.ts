@@ -387,3 +387,11 @@ function decoded(source: string): string | undefined {
     return source
   }
 }
+
+/** The messages of one POST; exactly one unless it is a batch. */
+export interface Messages {
+  messages: Message[]
+  batch: boolean
+  /** Body as received, or rewritten if members were removed. */
+  text: string
+}

@@ -1,12 +1,11 @@
 import { memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
-import { isOfValue, type Keep, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
+import { isOfValue, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
 import { pause } from '../text/index.ts'
-import type { Call } from './call.ts'
+import type { AnswerableCall, RequestContext, Results } from './context.ts'
 import { failing } from './dispatch.ts'
 import { Fault } from './fault.ts'
-import type { RequestContext } from './http.ts'
 import { type KeptResult, type KeptResults, readInTurn } from './kept-results.ts'
 import { INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
 
@@ -45,18 +44,6 @@ const DEFINITION = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 } satisfies JsonObject
 
-/** Results kept for the caller of a request. */
-export interface Results {
-  /** A function that keeps the rest of a call's result. */
-  keeper(call: Call): Keep
-  /** Whether a request reads a kept result. */
-  isAsked(request: Request): boolean
-  /** Answers a request for a kept result; false: it is another request. */
-  answers(call: Call): boolean
-  /** Adds the reading tool to a list of tools. @param text of the response */
-  shown(call: Call, text: string): string
-}
-
 type ResultsOf = Pick<RequestContext, 'caller' | 'replicas' | 'lease'>
 
 /** @param prefix of the route */
@@ -90,7 +77,7 @@ export function resultsOf(kept: KeptResults, prefix: string, context: ResultsOf)
   }
 }
 
-function linkTo(id: string, isJson: boolean, { request }: Call): JsonObject {
+function linkTo(id: string, isJson: boolean, { request }: AnswerableCall): JsonObject {
   const { name: tool } = request.params
   const name = `The whole result of ${typeof tool === 'string' ? tool.slice(0, 200) : 'the call'}`
   return { type: 'resource_link', uri: URI + id, name, mimeType: typeOf({ isJson }) }
@@ -121,7 +108,7 @@ type Place = KeptResult | { replica: string } | undefined
 function locate(
   kept: KeptResults,
   owner: Parameters<KeptResults['find']>[1],
-  { context: { replicas }, revision }: Call,
+  { context: { replicas }, revision }: AnswerableCall,
   id: string,
 ): Place {
   if (!replicas) return kept.find(id, owner)
@@ -132,7 +119,7 @@ function locate(
   return isSessionRevision(revision) || replicas.mayReach(found.owner) ? { replica: found.owner } : undefined
 }
 
-async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
+async function answer(call: AnswerableCall, asked: Asked, place: Place): Promise<void> {
   if (place && 'replica' in place) {
     const result = await elsewhere(call, place.replica)
     if (result instanceof Fault) call.fail(result)
@@ -143,7 +130,7 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
   else await read(call, asked.args, place)
 }
 
-async function readWhole(call: Call, uri: string, result: KeptResult): Promise<void> {
+async function readWhole(call: AnswerableCall, uri: string, result: KeptResult): Promise<void> {
   // Each answer is written and counted before the next one.
   await pause()
   const reservation = memory.reserve(call.context.lease.quotaKey)
@@ -155,7 +142,7 @@ async function readWhole(call: Call, uri: string, result: KeptResult): Promise<v
 
 const NO_ROOM = new Fault('busy', limitReached('maxBuffered'))
 
-async function elsewhere(call: Call, replica: string): Promise<JsonObject | Fault | undefined> {
+async function elsewhere(call: AnswerableCall, replica: string): Promise<JsonObject | Fault | undefined> {
   const { method, params } = call.request
   const gone = new AbortController()
   const abort = () => gone.abort()
@@ -167,7 +154,11 @@ async function elsewhere(call: Call, replica: string): Promise<JsonObject | Faul
 }
 
 /** Answers with the result from another replica. */
-function passOn(call: Call, asked: Asked, { content = [], contents = [], isError }: JsonObject): void {
+function passOn(
+  call: AnswerableCall,
+  asked: Asked,
+  { content = [], contents = [], isError }: JsonObject,
+): void {
   if ('uri' in asked) contentsAnswered(call, contents)
   else
     contentAnswered(
@@ -177,12 +168,12 @@ function passOn(call: Call, asked: Asked, { content = [], contents = [], isError
     )
 }
 
-function contentsAnswered(call: Call, contents: Json): void {
+function contentsAnswered(call: AnswerableCall, contents: Json): void {
   const cache = isSessionRevision(call.revision) ? {} : { ttlMs: 0, cacheScope: 'private' }
   call.result(resultText(call, { contents, ...cache }))
 }
 
-async function read(call: Call, args: JsonObject, result: KeptResult): Promise<void> {
+async function read(call: AnswerableCall, args: JsonObject, result: KeptResult): Promise<void> {
   const { text } = result
   const { quotaKey } = call.context.lease
   const asked = partAsked(args)
@@ -240,7 +231,7 @@ function isCount(value: Json, least: number): value is number {
 }
 
 /** One answer for unknown, expired and other callers' handles. */
-function unknown(call: Call, asked: Asked): void {
+function unknown(call: AnswerableCall, asked: Asked): void {
   if ('uri' in asked) {
     const code = isSessionRevision(call.revision) ? -32002 : INVALID_PARAMS
     call.error({ code, message: 'Resource not found', data: { uri: asked.uri } })
@@ -251,7 +242,7 @@ function unknown(call: Call, asked: Asked): void {
 }
 
 /** @param failure error reported by the tool; absent: success */
-function answerText(call: Call, texts: readonly string[], failure?: string): void {
+function answerText(call: AnswerableCall, texts: readonly string[], failure?: string): void {
   contentAnswered(
     call,
     texts.map((text) => ({ type: 'text', text })),
@@ -259,13 +250,13 @@ function answerText(call: Call, texts: readonly string[], failure?: string): voi
   )
 }
 
-function contentAnswered(call: Call, content: Json, failure: string | undefined): void {
+function contentAnswered(call: AnswerableCall, content: Json, failure: string | undefined): void {
   const isError = failure === undefined ? {} : { isError: true }
   const outcome = failure === undefined ? 'ok' : 'tool_error'
   const end = { outcome, tool: READ_RESULT, ...(failure !== undefined && { failure }) } as const
   call.result(resultText(call, { content, ...isError }), end)
 }
 
-function resultText({ revision }: Call, result: JsonObject): string {
+function resultText({ revision }: AnswerableCall, result: JsonObject): string {
   return stringify(isSessionRevision(revision) ? result : { resultType: 'complete', ...result })
 }

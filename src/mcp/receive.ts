@@ -1,15 +1,16 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { pauseFor } from '../text/index.ts'
+import type { Body, RequestContext } from './context.ts'
 import { isIndirect, unwrapped } from './discover.ts'
-import { type Body, type RequestContext, rpcError, tooMuch } from './http.ts'
+import { rpcError, tooMuch } from './http.ts'
 import { exactly } from './permit.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
   INVALID_REQUEST,
   MAX_BATCH,
-  type Message,
+  type Messages,
   PARSE_ERROR,
   ProtocolKeys,
   readMessage,
@@ -17,14 +18,6 @@ import {
 } from './protocol.ts'
 import { metered } from './refused.ts'
 import { claimsRevision } from './stateless.ts'
-
-/** The messages of one POST; exactly one unless it is a batch. */
-export interface Messages {
-  messages: Message[]
-  batch: boolean
-  /** Body as received, or rewritten if members were removed. */
-  text: string
-}
 
 /** The messages, or the answer that refuses them. */
 export type Received = Messages | { refused: HttpResponse }

@@ -1,8 +1,9 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import { type Excess, type Excesses, type Meter, rateMessage } from '../access/rate.ts'
 import { stringify } from '../json/index.ts'
+import type { RequestContext } from './context.ts'
 import { unwrapped } from './discover.ts'
-import { json, type RequestContext, rpcError } from './http.ts'
+import { json, rpcError } from './http.ts'
 import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
 
 /** Messages of a body, or the answer that refuses it. */

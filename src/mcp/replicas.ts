@@ -1,71 +1,21 @@
 import type { HttpResponse } from '../access/http-response.ts'
-import type { Ticket, WaitingState } from '../cluster/index.ts'
-import { type JsonObject, stringify } from '../json/index.ts'
+import type { Ticket } from '../cluster/index.ts'
+import { stringify } from '../json/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
+import type { RequestContext } from './context.ts'
 import { listingOf } from './discover.ts'
-import type { Fault } from './fault.ts'
-import { type RequestContext, rpcError } from './http.ts'
+import { rpcError } from './http.ts'
 import {
   INVALID_REQUEST,
   isSessionRevision,
   type Message,
+  type Messages,
   type Notification,
-  type Request,
   type RequestId,
   type Response as RpcResponse,
   requestIdOf,
 } from './protocol.ts'
-import type { Messages } from './receive.ts'
 import type { Session } from './session.ts'
-
-/** The other replicas of the gateway, for one request; values it creates are bound to its caller. */
-export interface Replicas {
-  /** The session id for the client. */
-  issue(ticket: Omit<Ticket, 'owner' | 'process' | 'opened'>): string
-  read(id: string): Ticket | undefined
-  /** Creates a `requestState` that names this replica. */
-  seal(state: string): string
-  unseal(state: string): WaitingState | undefined
-  isOwn(owner: string): boolean
-  /** Name of this replica in event ids: 8 characters of Base64url. */
-  mark(): string
-  /** The address of the replica with this mark; undefined: unknown, or must not be asked. */
-  marked(mark: string): string | undefined
-  /** Whether another replica forwarded the request. */
-  readonly isPassed: boolean
-  /** Announces this replica to the one that opened a session; the request should wait for the result. */
-  meet(ticket: Ticket): Promise<void> | undefined
-  /**
-   * Sends this request to all other replicas and ignores their answers. @param but address of a replica that already
-   * has it
-   */
-  tell(body?: string, but?: string): Promise<void>
-  /**
-   * Forwards this request to another replica; undefined if it is unreachable, or the request was already forwarded.
-   * @param body of a POST, as received
-   * @param id of its request, for errors
-   */
-  forward(owner: string, body?: string, id?: RequestId | null): Promise<HttpResponse | undefined>
-  /** Whether this request, if forwarded by a replica, may be forwarded again to `owner`. */
-  mayReach(owner: string): boolean
-  /**
-   * Sends another replica a stateless request (2026-07-28) for the same caller, outside of any session.
-   * @returns its result; undefined: the replica is unreachable or returned an error
-   */
-  ask(
-    owner: string,
-    request: Pick<Request, 'method' | 'params'>,
-    signal: AbortSignal,
-  ): Promise<JsonObject | Fault | undefined>
-  /** Whether workers share single-instance servers, and the request was not forwarded by one. */
-  readonly hasPlaces: boolean
-  /**
-   * The answer of the worker that owns a single-instance server; undefined: this worker owns it, or there are no
-   * workers.
-   * @param key of the single-instance server
-   */
-  inPlace(key: string, body: string, id: RequestId): Promise<HttpResponse | undefined> | undefined
-}
 
 /** Seconds for which an unknown session can be resumed; sessions in use do not expire. */
 const LIFE = 7 * 24 * 3600

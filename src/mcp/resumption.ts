@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type MemoryReservation, memory } from '../access/memory.ts'
 import { event } from './http.ts'
-import type { EventStream } from './stream.ts'
 
 /** Characters of events kept for one session; a larger event, up to `maxQueued`, is kept alone. */
 const MAX_KEPT = 1024 * 1024
@@ -9,6 +8,13 @@ const MAX_KEPT = 1024 * 1024
 const KEPT_FOR = 300_000
 /** Maximum resumable streams of one session. */
 const MAX_STREAMS = 256
+
+/** A connection of a resumable stream. */
+interface Connection {
+  readonly isConnected: boolean
+  write(text: string): void
+  close(): void
+}
 
 interface KeptEvent {
   stream: ResumableStream
@@ -39,7 +45,7 @@ export class EventLog {
   }
 
   /** Opens a stream of the session. @param ofCall whether it ends with the answer to a request */
-  open(connection: EventStream, ofCall = false): ResumableStream {
+  open(connection: Connection, ofCall = false): ResumableStream {
     const stream = new ResumableStream(this, ++this.#count, ofCall)
     stream.connect(connection)
     this.#streams.set(stream.number, stream)
@@ -115,7 +121,7 @@ export class ResumableStream {
   ended = false
   /** Number of its events in the log. */
   kept = 0
-  #connection: EventStream | undefined
+  #connection: Connection | undefined
   #last = 0
 
   constructor(
@@ -129,19 +135,19 @@ export class ResumableStream {
   }
 
   /** Replaces the connection, and closes the previous one. */
-  connect(connection: EventStream): void {
+  connect(connection: Connection): void {
     const former = this.#connection
     this.#connection = connection
     former?.close()
   }
 
   /** Called when a connection has closed. */
-  disconnected(connection: EventStream): void {
+  disconnected(connection: Connection): void {
     if (this.#connection === connection) this.#connection = undefined
   }
 
   /** Sends the events after a number again, and continues. */
-  resume(connection: EventStream, after: number): void {
+  resume(connection: Connection, after: number): void {
     this.connect(connection)
     for (const { number, text } of this.log.after(this, after)) connection.write(this.#eventOf(number, text))
     if (this.ended) connection.close()

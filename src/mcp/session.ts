@@ -7,10 +7,11 @@ import { pause } from '../text/index.ts'
 import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
 import { Call, type CallLog, endSpan, InFlight, LoggedRequest } from './call.ts'
+import type { RequestContext } from './context.ts'
 import { discover, isDiscovered, type Listing } from './discover.ts'
 import { dispatch, failing } from './dispatch.ts'
 import { Fault } from './fault.ts'
-import { type AnswerForm, accepted, type RequestContext } from './http.ts'
+import { type AnswerForm, accepted } from './http.ts'
 import { sessionSource } from './list-source.ts'
 import { forgetTools } from './listed-tools.ts'
 import { ANSWER_TIME } from './pending-input.ts'
@@ -22,6 +23,7 @@ import {
   isStray,
   type ListKind,
   type Message,
+  type Messages,
   messageOf,
   metaOf,
   notificationText,
@@ -34,7 +36,6 @@ import {
   type SessionRevision,
 } from './protocol.ts'
 import { MAX_QUESTIONS } from './questions.ts'
-import type { Messages } from './receive.ts'
 import { refusedBatch } from './refused.ts'
 import { EventLog } from './resumption.ts'
 import { isApproved } from './session-approval.ts'

@@ -7,8 +7,6 @@ import {
   type TraceContext,
   type Tracer,
 } from '../telemetry/trace.ts'
-import type { CallLog } from './call.ts'
-import type { RequestContext } from './http.ts'
 import { metaOf, omit, type Request, type RequestId, type Revision } from './protocol.ts'
 
 /** Span attributes of requests, by the semantic conventions of MCP (semantic-conventions-genai, docs/gen-ai/mcp.md). */
@@ -47,12 +45,25 @@ export function spanFacts(
   return { name: method.slice(0, MAX_TEXT), attributes }
 }
 
+/** The route that serves a request, and its tenant. */
+export interface RouteFacts {
+  readonly tenant: string
+  readonly prefix: string
+}
+
+interface RequestFacts {
+  readonly isLine?: true
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly address?: string | undefined
+  readonly unserved?: { serves(request: Request): void } | undefined
+}
+
 export interface ServedRequest {
   request: Request
-  context: RequestContext
+  context: RequestFacts
   /** Absent: not negotiated yet. */
   revision?: Revision
-  callLog: CallLog
+  callLog: RouteFacts
   sessionId: string | undefined
 }
 
@@ -73,7 +84,7 @@ export function serverSpan(
 }
 
 /** Attributes of all requests of a revision at a prefix. @param revision undefined: unknown */
-export function servedAs(callLog: CallLog, revision: Revision | undefined, isLine = false): Attributes {
+export function servedAs(callLog: RouteFacts, revision: Revision | undefined, isLine = false): Attributes {
   return {
     ...(revision !== undefined && { 'mcp.protocol.version': revision }),
     'network.transport': isLine ? 'pipe' : 'tcp',

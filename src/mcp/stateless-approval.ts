@@ -14,7 +14,8 @@ import {
 import type { Endpoint } from './backend.ts'
 import { type Call, LoggedRequest } from './call.ts'
 import { declares, missingCapability } from './client-capabilities.ts'
-import { json, type RequestContext } from './http.ts'
+import type { RequestContext } from './context.ts'
+import { json } from './http.ts'
 import { statelessSource } from './list-source.ts'
 import { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 import {

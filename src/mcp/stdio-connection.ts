@@ -4,9 +4,10 @@ import { limitReached } from '../access/refusals.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Endpoint } from './backend.ts'
 import { InFlight } from './call.ts'
+import type { RequestContext } from './context.ts'
 import { listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
-import { faultResponse, type RequestContext, rpcError, tooMuch } from './http.ts'
+import { faultResponse, rpcError, tooMuch } from './http.ts'
 import { idInEnds, lineSplitter, oneLine } from './message-lines.ts'
 import { beginSession, FIRST_REVISION, handshake, migrate } from './opening.ts'
 import {
@@ -15,6 +16,7 @@ import {
   INTERNAL_ERROR,
   INVALID_REQUEST,
   type Message,
+  type Messages,
   notificationText,
   PROTOCOL_VERSION,
   type Request,
@@ -24,7 +26,7 @@ import {
   requestIdOf,
   type SessionRevision,
 } from './protocol.ts'
-import { type Messages, receive } from './receive.ts'
+import { receive } from './receive.ts'
 import type { Session } from './session.ts'
 import { answerStateless, claimsRevision } from './stateless.ts'
 import { LineReply } from './stream.ts'

@@ -1,7 +1,8 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import { type MemoryReservation, memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
-import { type AnswerForm, event, eventStream, json, type RequestContext, takesEvents } from './http.ts'
+import type { RequestContext } from './context.ts'
+import { type AnswerForm, event, eventStream, json, takesEvents } from './http.ts'
 import { errorText, INTERNAL_ERROR } from './protocol.ts'
 import type { EventLog, ResumableStream } from './resumption.ts'
 

@@ -1,6 +1,7 @@
 import { HttpResponse } from '../access/http-response.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Endpoint } from './backend.ts'
+import type { RequestContext } from './context.ts'
 import { listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import {
@@ -13,7 +14,6 @@ import {
   json,
   methodNotAllowed,
   notAcceptable,
-  type RequestContext,
   reply,
   rpcError,
   takesEvents,
@@ -29,9 +29,10 @@ import {
   isStatelessRevision,
   METHOD_NOT_FOUND,
   type Message,
+  type Messages,
   type Request,
 } from './protocol.ts'
-import { type Messages, receive } from './receive.ts'
+import { receive } from './receive.ts'
 import { refusedBatch } from './refused.ts'
 import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from './replicas.ts'
 import { markIn } from './resumption.ts'

@@ -1,7 +1,5 @@
 import { statusCodeOf } from '../telemetry/outcome.ts'
 import { type Attributes, readContext, type Tracer } from '../telemetry/trace.ts'
-import type { CallLog } from './call.ts'
-import type { RequestContext } from './http.ts'
 import {
   type Message,
   metaOf,
@@ -10,10 +8,18 @@ import {
   type Request,
   type RequestId,
 } from './protocol.ts'
-import { type SpanFacts, servedAs, sessionName, spanFacts } from './spans.ts'
+import { type RouteFacts, type SpanFacts, servedAs, sessionName, spanFacts } from './spans.ts'
 
 /** Known methods; clients may send any other. */
 const METHODS = new Set(['POST', 'GET', 'DELETE'])
+
+interface HttpFacts {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly address?: string | undefined
+  sessionId(): string | undefined
+}
 
 /** Spans of HTTP requests that reach no backend: refusals and notifications. */
 export class UnservedSpans {
@@ -26,8 +32,8 @@ export class UnservedSpans {
 
   constructor(
     private readonly tracer: Tracer,
-    private readonly callLog: CallLog,
-    private readonly context: RequestContext & { readonly path: string; sessionId(): string | undefined },
+    private readonly callLog: RouteFacts,
+    private readonly context: HttpFacts,
   ) {}
 
   /** Sets the messages of the request. */

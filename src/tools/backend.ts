@@ -2,17 +2,10 @@ import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/s
 import type { Seal } from '../cluster/seal.ts'
 import type { Server } from '../config/model.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
-import type {
-  Backend,
-  BackendSession,
-  Migrated,
-  Opened,
-  ParamHeader,
-  StatelessServer,
-} from '../mcp/backend.ts'
+import type { Backend, BackendSession, Migrated, Opened, StatelessServer } from '../mcp/backend.ts'
 import type { Call } from '../mcp/call.ts'
 import { missingCapability } from '../mcp/client-capabilities.ts'
-import { declaredParamHeaders } from '../mcp/mirror.ts'
+import { declaredParamHeaders, type ParamHeader } from '../mcp/mirror.ts'
 import {
   errorText,
   INVALID_PARAMS,

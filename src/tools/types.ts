@@ -6,7 +6,8 @@ import type { CredentialsOf } from '../credentials/credential.ts'
 import type { Severity } from '../findings/codes.ts'
 import type { Report } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import type { Call, CallEnd } from '../mcp/call.ts'
+import type { Call } from '../mcp/call.ts'
+import type { CallEnd } from '../mcp/context.ts'
 import type { RpcError } from '../mcp/protocol.ts'
 import type {
   CancelSignal,

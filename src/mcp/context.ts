@@ -1,0 +1,162 @@
+import type { HttpResponse, ResponseHeaders } from '../access/http-response.ts'
+import type { Permissions } from '../access/permissions.ts'
+import type { Meter } from '../access/rate.ts'
+import type { Peer, RequestLease } from '../access/request-lease.ts'
+import type { Approval, Identity } from '../access/steps.ts'
+import type { Ticket, WaitingState } from '../cluster/index.ts'
+import type { Discovery } from '../discovery/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import type { CancelSignal } from '../net/index.ts'
+import type { Keep } from '../shaping/index.ts'
+import type { Ended } from '../telemetry/outcome.ts'
+import type { Fault } from './fault.ts'
+import type { Request, RequestId, Revision, RpcError } from './protocol.ts'
+import type { UnservedSpans } from './unserved.ts'
+
+export type RequestHeaders = Readonly<Record<string, string | undefined>>
+
+/** One HTTP request, or one line of standard input, as the codec sees it. */
+export interface RequestContext {
+  /** The transport is lines: no mirrored headers, and no relayed HTTP bodies. */
+  readonly isLine?: true
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: RequestHeaders
+  query(): Readonly<Record<string, string>>
+  /** Headers of every answer: CORS, request id. */
+  readonly replyHeaders: ResponseHeaders
+  readonly requestId: string
+  /** Identity, if the route authenticates callers. */
+  readonly caller?: string | undefined
+  /** Name for the log, if different from `caller`. */
+  readonly callerName?: string | undefined
+  /** The caller's verified claims. */
+  readonly identity?: Identity | undefined
+  /** What the caller may use; absent: everything. */
+  readonly permissions?: Permissions | undefined
+  /** Tool discovery of the route; absent: all tools are listed. */
+  readonly discovery?: Discovery | undefined
+  /** Listing mode requested by the URL; absent: the route's. */
+  readonly listing?: 'list' | 'search' | undefined
+  /** Approval policy of the route; absent: no approval. */
+  readonly approval?: Approval | undefined
+  /** IP address of the client, if known. */
+  readonly address?: string | undefined
+  /** Maximum size of the body in bytes. */
+  readonly maxBody: number
+  /** Whether the client disconnected before the complete answer. */
+  isGone(): boolean
+  /** Closes the connection, because a started answer cannot be completed. */
+  cut(): void
+  /** Calls `listener` if the client disconnects before the complete answer; the result unregisters it. */
+  onGone(listener: () => void): () => void
+  body(): Promise<Body>
+  /** Resources that the request holds. */
+  readonly lease: RequestLease
+  /** Rate limiter for its messages, if the route has rates. */
+  readonly meter?: Meter | undefined
+  /** Identifies an anonymous client between its requests. */
+  readonly peer: Peer
+  /** Absent if the gateway is one process. */
+  readonly replicas?: Replicas | undefined
+  /** Store of cut-off results; absent: disabled. */
+  readonly results?: Results | undefined
+  /** Absent: no traces are recorded. */
+  readonly unserved?: UnservedSpans | undefined
+}
+
+export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' | 'no-room' }
+
+/** The other replicas of the gateway, for one request; values it creates are bound to its caller. */
+export interface Replicas {
+  /** The session id for the client. */
+  issue(ticket: Omit<Ticket, 'owner' | 'process' | 'opened'>): string
+  read(id: string): Ticket | undefined
+  /** Creates a `requestState` that names this replica. */
+  seal(state: string): string
+  unseal(state: string): WaitingState | undefined
+  isOwn(owner: string): boolean
+  /** Name of this replica in event ids: 8 characters of Base64url. */
+  mark(): string
+  /** The address of the replica with this mark; undefined: unknown, or must not be asked. */
+  marked(mark: string): string | undefined
+  /** Whether another replica forwarded the request. */
+  readonly isPassed: boolean
+  /** Announces this replica to the one that opened a session; the request should wait for the result. */
+  meet(ticket: Ticket): Promise<void> | undefined
+  /**
+   * Sends this request to all other replicas and ignores their answers. @param but address of a replica that already
+   * has it
+   */
+  tell(body?: string, but?: string): Promise<void>
+  /**
+   * Forwards this request to another replica; undefined if it is unreachable, or the request was already forwarded.
+   * @param body of a POST, as received
+   * @param id of its request, for errors
+   */
+  forward(owner: string, body?: string, id?: RequestId | null): Promise<HttpResponse | undefined>
+  /** Whether this request, if forwarded by a replica, may be forwarded again to `owner`. */
+  mayReach(owner: string): boolean
+  /**
+   * Sends another replica a stateless request (2026-07-28) for the same caller, outside of any session.
+   * @returns its result; undefined: the replica is unreachable or returned an error
+   */
+  ask(
+    owner: string,
+    request: Pick<Request, 'method' | 'params'>,
+    signal: AbortSignal,
+  ): Promise<JsonObject | Fault | undefined>
+  /** Whether workers share single-instance servers, and the request was not forwarded by one. */
+  readonly hasPlaces: boolean
+  /**
+   * The answer of the worker that owns a single-instance server; undefined: this worker owns it, or there are no
+   * workers.
+   * @param key of the single-instance server
+   */
+  inPlace(key: string, body: string, id: RequestId): Promise<HttpResponse | undefined> | undefined
+}
+
+/** Results kept for the caller of a request. */
+export interface Results {
+  /** A function that keeps the rest of a call's result. */
+  keeper(call: AnswerableCall): Keep
+  /** Whether a request reads a kept result. */
+  isAsked(request: Request): boolean
+  /** Answers a request for a kept result; false: it is another request. */
+  answers(call: AnswerableCall): boolean
+  /** Adds the reading tool to a list of tools. @param text of the response */
+  shown(call: AnswerableCall, text: string): string
+}
+
+/** A call as the checks before the backend see it, which may answer it. */
+export interface AnswerableCall extends CancelSignal {
+  readonly context: RequestContext
+  readonly request: Request
+  readonly revision: Revision
+  readonly over: boolean
+  /** Whether the answer is already filtered to what the caller may use. */
+  readonly isPermitted: boolean
+  result(json: string, end?: CallEnd): void
+  error(error: RpcError, end?: CallEnd, status?: number, headers?: Record<string, string>): void
+  fail(fault: Fault): void
+}
+
+export interface CallEnd extends Ended {
+  /** Why the call has no result: a kind or a sentence, for the log. */
+  failure?: string | undefined
+  /** Details for the author of the tool, logged only; never contains values. */
+  detail?: string | undefined
+  /** HTTP status of the upstream. */
+  upstreamStatus?: number | undefined
+  /** Tool name, only for the gateway's own tools: arbitrary names would create unlimited metrics. */
+  tool?: string | undefined
+  /** Number of upstream pages combined in the result, if more than one. */
+  pages?: number | undefined
+  /** Characters removed from the upstream's answer by shaping or truncation. */
+  savedChars?: number | undefined
+  /**
+   * Reason for refusal: no `authorize` rule allows the call, a matching rule requires more scopes, or the call was not
+   * approved.
+   */
+  denied?: 'rule' | 'scope' | 'approval'
+}
