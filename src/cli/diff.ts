@@ -3,14 +3,14 @@ import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import { qualifiedName } from '../config/index.ts'
 import { printableLines } from '../findings/frame.ts'
 import { askAdmin } from './ask-admin.ts'
+import { NAME_HELP } from './config/context.ts'
+import { diffStore, type StoreDiffFlags } from './config/store-diff.ts'
 import { formatOption } from './options.ts'
 import { jsonText } from './output.ts'
 import { adminUrlOf, loadSettings, settingsOption } from './settings.ts'
 
-interface DiffFlags {
-  settings?: string
+interface DiffFlags extends StoreDiffFlags {
   url?: string
-  format: 'text' | 'json'
 }
 
 /** The answer of `GET /_diff`. */
@@ -28,21 +28,43 @@ interface Answer {
   }[]
 }
 
+/** `plantgw diff`, and its older name `plantgw config diff`. */
 export function diffCommand(exit: (code: number) => void): Command {
   return new Command('diff')
-    .description(
-      'Show what a reload of the running gateway would do. Exit code 1: it would change or refuse something, or find errors.',
+    .summary(
+      'Show what a reload or `config apply` would change, or what a version of a configuration changed.',
     )
-    .addOption(settingsOption("the gateway's settings file"))
+    .description(
+      'Show what a reload of the running gateway would do; with -f what `config apply` would change in the store; with a name the difference of two of its versions. Exit code 1: something differs, or is refused, or has errors.',
+    )
+    .argument('[name]', `configuration whose versions are compared: ${NAME_HELP}`)
+    .addOption(settingsOption('settings file of the gateway and its `storage`'))
     .option(
       '--url <url>',
-      'address of the gateway, or unix:PATH (default: `admin.listen` of the settings, else their host and port)',
+      'address of the running gateway, or unix:PATH (default: `admin.listen` of the settings, else their host and port)',
     )
+    .option('-f, --file <paths...>', 'files or folders to compare with the store; - for standard input')
+    .option('--from <version>', 'the older version (default: the one before --to)')
+    .option('--to <version>', 'the newer version (default: the current one)')
+    .option('--tenant <name>', 'only the configurations of this tenant in the store')
     .addOption(formatOption())
-    .action(async (flags: DiffFlags) => exit(await diff(flags)))
+    .action(async (name: string | undefined, flags: DiffFlags) => exit(await diff(name, flags)))
 }
 
-async function diff(flags: DiffFlags): Promise<number> {
+async function diff(name: string | undefined, flags: DiffFlags): Promise<number> {
+  const { url, file, from, to, tenant } = flags
+  if (name !== undefined && file) throw new Error('give either the name of a configuration or files with -f')
+  if (name === undefined && !file) {
+    if ((from ?? to ?? tenant) !== undefined)
+      throw new Error('--from, --to and --tenant need the name of a configuration, or files with -f')
+    return diffReload(flags)
+  }
+  if (url !== undefined)
+    throw new Error('--url is for the running gateway, which is compared with neither versions nor files')
+  return diffStore(name, flags)
+}
+
+async function diffReload(flags: DiffFlags): Promise<number> {
   const { settings } = loadSettings(flags.settings)
   if (!settings) return 1
   const answer = await askAdmin<Answer>(flags.url ?? adminUrlOf(settings), '/_diff', settings)

@@ -37,7 +37,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   publish: ['plantgw publish /shop > server.json', 'plantgw publish -o server.json'],
   reload: ['plantgw reload', 'plantgw reload shop', 'plantgw reload --pid /run/plantgw.pid'],
-  diff: ['plantgw diff', 'plantgw diff --url http://127.0.0.1:5236'],
+  diff: [
+    'plantgw diff                 # what a reload would do',
+    'plantgw diff --url http://127.0.0.1:5236',
+    'plantgw diff -f configs/     # what `plantgw config apply -f configs/` would change',
+    'plantgw diff shop --from 3   # what changed since version 3',
+  ],
   validate: [
     'plantgw validate configs/',
     'plantgw validate configs/ --fix',
@@ -57,7 +62,6 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'config delete': ['plantgw config delete shop'],
   'config history': ['plantgw config history shop'],
-  'config diff': ['plantgw config diff -f configs/', 'plantgw config diff shop --from 3'],
   'config rollback': ['plantgw config rollback shop', 'plantgw config rollback shop --to 3'],
   explain: ['plantgw explain', 'plantgw explain unknown-key'],
   'check-endpoints': ['plantgw check-endpoints configs/', 'plantgw check-endpoints configs/ --format json'],

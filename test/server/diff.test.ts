@@ -33,6 +33,8 @@ mcpServers: [{type: stdio, name: m, command: node, args: [${args}]}]
   const nothing = await diff()
   assert.equal(nothing.stdout, 'a reload would change nothing (generation 1)\n')
   assert.equal(nothing.code, 0)
+  assert.equal((await run(t, ['config', 'diff', '-s', settings])).stdout, nothing.stdout)
+  assert.equal((await diff('-f', join(folder, 'configs'))).code, 0)
 
   write('a', tool('two', ', args: [{name: q, position: query}]') + tool('three'))
   rmSync(at('b'))

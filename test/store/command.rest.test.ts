@@ -306,7 +306,11 @@ test('wrong use and a store that cannot be had exit 2, settings with findings 1'
   }
   assert.equal((await at(lowdb, 'frobnicate')).code, 2)
   assert.equal((await at(lowdb, 'apply')).code, 2)
-  assert.equal((await at(lowdb, 'diff')).code, 2)
+  const lonely = await at(lowdb, 'diff', '--from', '1')
+  assert.equal(lonely.code, 2)
+  assert.match(lonely.stderr, /need the name of a configuration/)
+  assert.equal((await at(lowdb, 'diff', 'a', '-f', settings)).code, 2)
+  assert.equal((await at(lowdb, 'diff', 'a', '--url', 'http://127.0.0.1:9')).code, 2)
   assert.equal((await at('storage: {type: x}', 'list')).code, 1)
   writeFileSync(join(folder, 'x.json'), '{}')
   const damaged = await at(lowdb, 'list')

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { diffCommand } from '../diff.ts'
 import { applyCommand, deleteCommand, rollbackCommand } from './change.ts'
 import type { Exit } from './context.ts'
-import { diffCommand, getCommand, historyCommand, listCommand } from './show.ts'
+import { getCommand, historyCommand, listCommand } from './show.ts'
 
 export function configCommand(exit: Exit): Command {
   const command = new Command('config').description(
