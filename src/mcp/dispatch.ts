@@ -1,11 +1,10 @@
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { BackendSession } from './backend.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 
 /** Passes a call to its backend; exceptions are bugs, and their text is not sent to the client. */
-export function dispatch(call: Call, to: Pick<BackendSession, 'request'>): void {
+export function dispatch(call: Call, to: { request(call: Call): Promise<unknown> | undefined }): void {
   try {
     const handled = inOneGo(call.request.method, call.callLog.prefix, () => to.request(call))
     if (handled) handled.catch(failing(call))
