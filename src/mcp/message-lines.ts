@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { memory } from '../access/memory.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { paced } from '../text/index.ts'
 
 /** Messages as lines, the framing of stdio at both ends. */
@@ -68,7 +69,7 @@ export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): vo
     const others = pace(chunk.length)
     if (!others) return
     stream.pause()
-    others.then(() => stream.resume())
+    others.then(() => stream.resume()).catch(unexpected('a stream of messages'))
   })
 }
 

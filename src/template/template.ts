@@ -140,7 +140,8 @@ class CompiledTemplate implements Template {
   render(data: unknown): string | undefined {
     const state = this.#begin(data, false)
     try {
-      this.#compiled.run(state, state.root)
+      if (typeof this.#compiled.run(state, state.root) !== 'number')
+        throw new Error('A rendering at once has paused')
       return this.#finished(state)
     } catch (error) {
       return this.#failed(error, state)

@@ -45,8 +45,12 @@ export function parseYaml(source: Source): Parsed {
 
 const MARKER = /^(?:---|\.\.\.)(?=\s|$)/gm
 /** A line that is not blank, a comment or a directive. */
-const CONTENT = /^(?![ \t\r\uFEFF]*(?:#|$)|%)/m
+const CONTENT = /^(?!%)[ \t\uFEFF]*[^ \t\uFEFF#]/
 const REST = /(?:\s|#.*)*/y
+
+function hasContent(text: string): boolean {
+  return text.split(/[\r\n]/).some((line) => CONTENT.test(line))
+}
 
 /**
  * Where the first document ends and the next one begins: nothing but a marker begins a line with `---` or `...`.
@@ -57,7 +61,7 @@ function firstDocument(text: string): { prelude: string; end: number; next?: num
   let prelude = ''
   let hasBegun = false
   for (const { 0: marker, index } of text.matchAll(MARKER)) {
-    hasBegun ||= CONTENT.test(text.slice(from, index))
+    hasBegun ||= hasContent(text.slice(from, index))
     const isEnd = marker === '...'
     if (hasBegun) {
       REST.lastIndex = isEnd ? index + 3 : index
