@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html } from 'hono/html'
-import { deepLinks, entryNamer, snippetsOf, TOKEN_ENV } from '../clients/index.ts'
+import { CLIENT_NAMES, TOKEN_ENV } from '../clients/index.ts'
 import { qualifiedName } from '../config/index.ts'
 import { mapped, type Steps, shellWord } from '../text/index.ts'
 import type { ConfigurationStatus, PrefixStatus, ReloadStatus, Status } from './status.ts'
@@ -8,9 +8,9 @@ import type { ConfigurationStatus, PrefixStatus, ReloadStatus, Status } from './
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;border-bottom:1px solid #ddd;vertical-align:top}
-th{font-weight:600}details{margin:.3rem 0}summary{cursor:pointer}pre{background:#f3f3f3;padding:.6rem;overflow-x:auto;font-size:.85em}code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#b00020}
+th{font-weight:600}code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#b00020}
 @media(max-width:50rem){thead{display:none}table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}td::before{content:attr(data-of);font-weight:600;margin-right:.6rem}tr{border-bottom:1px solid #ddd;padding:.5rem 0}}
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}tr,th,td{border-color:#444}.bad{color:#ff8a80}a{color:#8ab4f8}pre{background:#262626}}`
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}tr,th,td{border-color:#444}.bad{color:#ff8a80}}`
 
 type Html = ReturnType<typeof html>
 
@@ -25,18 +25,11 @@ export const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** Maximum prefixes with snippets for clients; each takes some kilobytes. */
-const MAX_SNIPPETS = 100
-
 /** The status as a page: the same data as the JSON of `/_status`. */
 export function* statusPage(status: Status): Steps<Html> {
   const { version, generation, swappedAt, startedAt, sessions } = status
   const configurations = yield* mapped(status.configurations, configurationRow)
-  const nameOf = entryNamer()
-  const detailed = new Set(status.prefixes.slice(0, MAX_SNIPPETS))
-  const prefixes = yield* mapped(status.prefixes, (one) =>
-    prefixRow(one, detailed.has(one) ? nameOf(one.prefix) : undefined),
-  )
+  const prefixes = yield* mapped(status.prefixes, prefixRow)
   const reloads = yield* mapped(status.reloads, reloadRow)
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>plantgw</title><style>${STYLE}</style></head>
@@ -45,6 +38,7 @@ export function* statusPage(status: Status): Steps<Html> {
 <h2>Configurations</h2>
 ${tableOf(CONFIGURATIONS, configurations)}
 <h2>Prefixes</h2>
+<p><code>plantgw connect</code> knows these clients: ${CLIENT_NAMES.join(', ')}.</p>
 ${tableOf(PREFIXES, prefixes)}
 <h2>Last reloads</h2>
 ${reloads.length === 0 ? html`<p>none since the start</p>` : tableOf(RELOADS, reloads)}
@@ -72,30 +66,23 @@ function configurationRow({ name, tenant, version, since, place, refused }: Conf
   return rowOf(CONFIGURATIONS, cells)
 }
 
-/** @param name of the entry in files of clients; undefined: not shown */
-function prefixRow(one: PrefixStatus, name: string | undefined): Html {
-  const connect = name === undefined ? html`<code>plantgw connect</code>` : connectCell(one, name)
+function prefixRow(one: PrefixStatus): Html {
   const configuration = qualifiedName({ name: one.configuration, tenant: one.tenant })
   return rowOf(PREFIXES, [
     html`<code>${one.prefix}</code>`,
     configuration,
     behind(one),
     one.sessions,
-    connect,
+    connectCell(one),
   ])
 }
 
-/** How to add the prefix to each client. */
-function connectCell({ prefix, url, access }: PrefixStatus, name: string): Html {
-  const endpoint = { name, url, tokenEnv: access === 'token' ? TOKEN_ENV : undefined }
-  const links = deepLinks(endpoint).map(({ label, href }) => html`<a href="${href}">${label}</a> `)
-  const snippets = snippetsOf(endpoint, process.platform).map(
-    ({ label, text }) => html`<details><summary>${label}</summary><pre>${text}</pre></details>`,
-  )
+/** The URL for clients, and the command that adds it to one. */
+function connectCell({ prefix, url, access }: PrefixStatus): Html {
   const base = url.slice(0, -`${prefix === '/' ? '' : prefix}/mcp`.length)
-  const token = endpoint.tokenEnv === undefined ? '' : ` --token-env ${endpoint.tokenEnv}`
+  const token = access === 'token' ? ` --token-env ${TOKEN_ENV}` : ''
   const command = `plantgw connect claude-code ${shellWord(prefix)} --url ${shellWord(base)}${token}`
-  return html`${links}<details><summary>other clients</summary><p><code>${url}</code></p><p><code>${command}</code></p>${snippets}</details>`
+  return html`<code>${url}</code><br><code>${command}</code>`
 }
 
 function reloadRow(reload: ReloadStatus): Html {

@@ -312,7 +312,7 @@ test('serve prints the lines that connect a client, as they can be run', async (
     )
 })
 
-test('the status page links to clients and shows the entry of each', async (t) => {
+test('the status page shows the URL of each prefix and the command that connects a client', async (t) => {
   const { cwd } = project(t, { publicUrl: 'https://tools.example.com' })
   const port = String(await freePort())
   const gateway = plantgw(t, ['serve', '--port', port], { cwd })
@@ -323,26 +323,13 @@ test('the status page links to clients and shows the entry of each', async (t) =
   assert.doesNotMatch(page.slice(0, page.indexOf('</style>')).split('<style>')[1] ?? '"', /["&]/)
   assert.ok(page.includes('<td data-of="Prefix"><code>/desk</code></td>'))
   const url = 'https://tools.example.com/desk/mcp'
-  const [, config = ''] = /href="cursor:[^"]*install\?name=desk&config=([^"]*)"/.exec(page) ?? []
-  const headers = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } })
-  assert.deepEqual(JSON.parse(Buffer.from(decodeURIComponent(config), 'base64').toString()), {
-    url,
-    ...headers('${env:PLANTGW_TOKEN}'),
-  })
-  const links = [...page.matchAll(/href="vscode:mcp\/install\?([^"]*)"/g)].map(([, one = '']) =>
-    JSON.parse(decodeURIComponent(one)),
-  )
-  const { inputs, ...desk } = links.find(({ name }) => name === 'desk')
-  assert.deepEqual(desk, { name: 'desk', type: 'http', url, ...headers('${input:plantgw-token}') })
-  assert.equal(inputs[0].id, 'plantgw-token')
-  for (const name of CLIENT_NAMES)
-    assert.ok(page.includes(`<summary>${clientOf(name).label}</summary>`), name)
+  assert.ok(page.includes(`<code>${url}</code>`))
+  assert.ok(page.includes(`knows these clients: ${CLIENT_NAMES.join(', ')}.`))
   assert.ok(
     page.includes(
       'plantgw connect claude-code /desk --url https://tools.example.com --token-env PLANTGW_TOKEN<',
     ),
   )
-  assert.ok(page.includes(`[mcp_servers.desk]\nurl = "${url}"\nbearer_token_env_var = "PLANTGW_TOKEN"`))
   assert.equal(page.includes('a-very-long-token'), false)
 })
 
