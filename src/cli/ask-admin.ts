@@ -1,4 +1,5 @@
 import { type Settings, socketPath } from '../config/index.ts'
+import { serverMessage } from '../net/index.ts'
 import { type AdminUrl, askGateway, pageText } from '../notify/ask-gateway.ts'
 
 /** Maximum bytes of the answer. */
@@ -21,8 +22,10 @@ export async function askAdmin<Answer extends { configurations: unknown }>(
   })
   const url = pageText(page)
   const text = answer.body.toString('utf8')
+  const said = serverMessage(text)
+  const first = said === undefined || answer.status === 200 ? '' : `${said} (status ${answer.status}). `
   if (answer.status === 401)
-    throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)
+    throw new Error(`${first}${url} requires the admin token: give the gateway's settings with --settings`)
   try {
     const value = JSON.parse(text) as Answer
     if (answer.status === 200 && Array.isArray(value.configurations)) return value
@@ -30,7 +33,7 @@ export async function askAdmin<Answer extends { configurations: unknown }>(
     // Reported below.
   }
   throw new Error(
-    `${url} answered with the status ${answer.status}, and has no pages of a gateway: check --url, and \`admin.listen\` of its settings`,
+    `${first}${url} answered with the status ${answer.status}, and has no pages of a gateway: check --url, and \`admin.listen\` of its settings`,
   )
 }
 

@@ -21,6 +21,7 @@ export {
 export { linkTargets } from './link-header.ts'
 export { askedPauseOf, Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isHere, isLoopback, urlFault } from './secure-url.ts'
+export { serverMessage } from './server-message.ts'
 export {
   type ClientTls,
   type ClientTlsSettings,

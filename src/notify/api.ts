@@ -1,5 +1,5 @@
 import { type Notifier, reloadTarget } from '../config/index.ts'
-import type { Guard } from '../net/index.ts'
+import { type Guard, serverMessage } from '../net/index.ts'
 import { askGateway, pageText } from './ask-gateway.ts'
 
 /** What came of a notification. */
@@ -58,7 +58,8 @@ export async function callReload(
     const error = refused.length ? undefined : findings.find(({ severity }) => severity === 'error')
     return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
   }
-  throw new Error(`${at} answered ${status}: ${CURES[status] ?? text.slice(0, 200)}`)
+  const said = [serverMessage(text), CURES[status]].filter((one) => one !== undefined)
+  throw new Error(`${at} answered ${status}${said.length ? `: ${said.join('; ')}` : ''}`)
 }
 
 const CURES: Record<number, string> = {

@@ -111,7 +111,7 @@ test('a prefix of the gateway, and what is said of mistakes', async (t) => {
     'tools',
     'garden',
   )
-  await says(/status 404\. It serves \/gateway\/plants\/mcp/, 'tools', '/nothing')
+  await says(/\(status 404\)\. It serves \/gateway\/plants\/mcp/, 'tools', '/nothing')
   await says(/nothing is listening there\. Is it running\?/, 'tools', 'http://127.0.0.1:1/mcp')
 })
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import {
@@ -199,7 +202,7 @@ test('without a person: a clear error, a token, or the credentials of a client',
   assert.equal(nobody.code, 2)
   assert.match(
     nobody.err,
-    /asks for a login \(OAuth\), and this is not a terminal.*--token, --header, or --client-credentials/s,
+    /asks for a login \(OAuth\), and this is not a terminal.*--token \(or PLANTGW_TOKEN\), --header, or --client-credentials/s,
   )
   const machine = ['--client-credentials', '--client-id', MACHINE.client_id]
   const { code, out, err } = await outcome(['call', url, 'water', ...machine], {
@@ -215,7 +218,7 @@ test('without a person: a clear error, a token, or the credentials of a client',
   assert.match(wrong.err, /login failed/)
   const given = await outcome(['tools', url, '--token', 'wrong'])
   assert.equal(given.code, 2)
-  assert.match(given.err, /the status 401\. Give another credential: --token/)
+  assert.match(given.err, /\(status 401\)\. Give another credential: --token/)
 })
 
 test('logging out removes the login, and revokes its tokens where that can be done', TIMEOUT, async (t) => {
@@ -261,3 +264,79 @@ test('logging out removes the login, and revokes its tokens where that can be do
   assert.deepEqual([failed, kept()], [1, []])
   assert.match(String(why), /the login is removed, but its tokens are valid until they expire: .*refused/)
 })
+
+test(
+  'a refusal is shown in the words of the server, and a login starts only where it is offered',
+  TIMEOUT,
+  async (t) => {
+    const rpc = (message: string) =>
+      JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
+    const answers: Record<string, [status: number, body: string, shown: string]> = {
+      '/401/mcp': [
+        401,
+        rpc('A known bearer token is required'),
+        'A known bearer token is required (status 401). Give another',
+      ],
+      '/403/mcp': [403, 'Members only.\n', 'Members only (status 403)\n'],
+      '/404/mcp': [
+        404,
+        '{"error":404,"message":"No such plant"}',
+        'No such plant (status 404). Is this the address',
+      ],
+      '/406/sse': [406, '{"title":"Not Acceptable","detail":"Send JSON"}', 'Send JSON (status 406)\n'],
+      '/421/mcp': [421, '{"error":"wrong_host"}', 'wrong_host (status 421)\n'],
+      '/429/mcp': [
+        429,
+        rpc('Too many requests, try again in 16 s'),
+        'Too many requests, try again in 16 s (status 429)\n',
+      ],
+      '/503/mcp': [
+        503,
+        '<html><head><title>503 Backend down</title></head></html>',
+        '503 Backend down (status 503)\n',
+      ],
+      '/200/mcp': [200, '<!doctype html><title>Sign in</title>', 'Sign in (status 200). Is this the address'],
+      '/empty/mcp': [400, '', 'the server answered with the status 400. Is this the address'],
+    }
+    const asked: string[] = []
+    const tokens = new Set<string | undefined>()
+    const server = createServer(({ url = '', method, headers }, response) => {
+      asked.push(`${method} ${url}`)
+      if (url === '/401/mcp') tokens.add(headers.authorization)
+      const [status, body] = answers[url] ?? [404, '{"error":404,"message":"Nothing is served here"}']
+      const type = body.startsWith('<')
+        ? 'text/html'
+        : body.startsWith('{')
+          ? 'application/json'
+          : 'text/plain'
+      response.writeHead(status, {
+        'content-type': type,
+        ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+      })
+      response.end(body)
+    }).listen(0, '127.0.0.1')
+    t.after(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    await once(server, 'listening')
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const state = { XDG_STATE_HOME: temporaryFolder(t) }
+    await Promise.all(
+      Object.entries(answers).map(async ([path, [, , shown]]) => {
+        const running = plantgw(t, ['tools', `${base}${path}`, '--no-browser'], { env: state })
+        assert.equal(await running.ended, 2)
+        assert.ok(running.stderr().startsWith(`plantgw: ${base}${path}: ${shown}`), running.stderr())
+      }),
+    )
+    assert.deepEqual(
+      asked.filter((one) => /register|authorize/.test(one)),
+      [],
+    )
+    const authenticated = plantgw(t, ['tools', `${base}/401/mcp`], {
+      env: { ...state, PLANTGW_TOKEN: 's3same' },
+    })
+    assert.equal(await authenticated.ended, 2)
+    assert.deepEqual([...tokens], [undefined, 'Bearer s3same'])
+  },
+)

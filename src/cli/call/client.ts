@@ -8,7 +8,6 @@ import {
   ProtocolError,
   SdkError,
   SdkErrorCode,
-  SdkHttpError,
   SSEClientTransport,
   type StandardSchemaV1,
   StreamableHTTPClientTransport,
@@ -16,10 +15,11 @@ import {
 } from '@modelcontextprotocol/client'
 import { DEFAULT_LIMITS } from '../../config/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import { guardsOfCommands, HttpClient, NetFault } from '../../net/index.ts'
+import { guardsOfCommands, HttpClient, NetFault, serverMessage } from '../../net/index.ts'
 import type { Login } from '../login/login.ts'
 import { VERSION } from '../version.ts'
 import { fromSdk, mark, toSdk, unmark } from './exact.ts'
+import { printable } from './printable.ts'
 
 /** A client of one MCP server of any revision. It holds connections, so close it. */
 export interface McpClient {
@@ -92,7 +92,14 @@ export async function connect(url: URL, options: ClientOptions): Promise<McpClie
 
 async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<McpClient> {
   const { headers, signal, onNotification, answer } = options
-  const transportOptions = { fetch: send, requestInit: { headers } }
+  let refusal: Refusal | undefined
+  const watched: FetchLike = async (to, init) => {
+    const response = await send(to, init)
+    // The optional stream of streamable HTTP may be refused; that ends no request.
+    if (init?.method === 'POST' || url.pathname.endsWith('/sse')) refusal = await refusalOf(response)
+    return response
+  }
+  const transportOptions = { fetch: watched, requestInit: { headers } }
   const transport = url.pathname.endsWith('/sse')
     ? new SSEClientTransport(url, transportOptions)
     : new StreamableHTTPClientTransport(url, transportOptions)
@@ -119,12 +126,13 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
 
   async function attempt<T>(work: () => Promise<T>, what?: string): Promise<T> {
     try {
+      refusal = undefined
       const result = await Promise.race([work(), cancelled])
       signal.throwIfAborted()
       return result as T
     } catch (error) {
       if (signal.aborted) throw new Error('cancelled')
-      throw unanswered ?? faultOf(error, url, what)
+      throw unanswered ?? faultOf(error, url, refusal, what)
     }
   }
 
@@ -160,27 +168,48 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
   }
 }
 
-function faultOf(error: unknown, { href }: URL, method = 'connect'): Error {
+/** An answer that is not of MCP. */
+interface Refusal {
+  status: number
+  text: string
+}
+
+async function refusalOf(response: Response): Promise<Refusal | undefined> {
+  const { ok, status, headers } = response
+  const type = headers.get('content-type') ?? ''
+  if (type.startsWith('text/event-stream') || (ok && !type.startsWith('text/html'))) return undefined
+  return { status, text: unmark(await response.clone().text()) }
+}
+
+/** The server's own message is first, and then a guess at the cause. */
+function faultOf(error: unknown, { href }: URL, refusal: Refusal | undefined, method = 'connect'): Error {
   if (error instanceof ProtocolError) return new Error(`${method}: ${error.message} (${error.code})`)
   const fault = netFaultIn(error)
   if (fault)
     return new Error(`${href}: ${fault.message}${fault.kind === 'refused' ? '. Is it running?' : ''}`)
-  if (error instanceof SdkHttpError) {
-    const { status } = error
-    const said = `${href}: the server answered with the status ${status}`
-    if (status === 401 || status === 403)
-      return new Error(`${said}. Give another credential: --token, or --header "Authorization: Bearer …"`)
-    const served = servedIn(error.data.text)
-    if (served) return new Error(`${said}. It serves ${served.slice(0, 20).join(', ')}`)
-    if (status < 500)
-      return new Error(
-        `${said}. Is this the address of its MCP endpoint? For a gateway it is {prefix}/mcp or {prefix}/sse`,
-      )
-    return new Error(said)
-  }
+  if (refusal) return new Error(`${href}: ${saidBy(refusal)}${guessOf(refusal)}`)
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new Error(`${href}: no response in time; the call timed out`)
   return new Error(`${href}: ${(error as Error).message}`)
+}
+
+/** What a server answered, in its own words where it has any. */
+export function saidBy({ status, text }: Refusal): string {
+  const said = serverMessage(text)
+  return said === undefined
+    ? `the server answered with the status ${status}`
+    : `${printable(said)} (status ${status})`
+}
+
+function guessOf({ status, text }: Refusal): string {
+  if (status === 401)
+    return '. Give another credential: --token, PLANTGW_TOKEN, or --header "Authorization: Bearer …"'
+  const served = servedIn(text)
+  if (served) return `. It serves ${served.slice(0, 20).join(', ')}`
+  const isElsewhere = status < 400 || status === 404 || status === 405 || serverMessage(text) === undefined
+  return status < 500 && isElsewhere && status !== 403 && status !== 429
+    ? '. Is this the address of its MCP endpoint? For a gateway it is {prefix}/mcp or {prefix}/sse'
+    : ''
 }
 
 /** The endpoints that a gateway lists at an unknown path. */

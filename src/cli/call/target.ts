@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { readSettings } from '../../checks/index.ts'
+import { TOKEN_ENV } from '../../clients/index.ts'
 import { originOf } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
@@ -28,7 +29,7 @@ export function targetCommand(name: string, description: string, json: string): 
 export function accessOptions(command: Command): Command {
   return command
     .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
-    .option('--token <token>', 'bearer token to send, in place of a login')
+    .option('--token <token>', 'bearer token to send, in place of a login (default: $PLANTGW_TOKEN)')
     .option('--client-id <id>', 'client that the authorization server knows; absent: one is registered')
     .addOption(new Option('--client-secret <secret>', 'secret of that client').env('PLANTGW_CLIENT_SECRET'))
     .option('--client-credentials', 'log in as that client itself, without a person')
@@ -55,7 +56,7 @@ export async function withTarget<T>(
   run: (client: McpClient) => Promise<T>,
 ): Promise<T> {
   const url = urlOf(target, flags.settings)
-  const { token } = flags
+  const token = flags.token ?? tokenOfEnvironment(flags)
   const headers = { ...flags.header, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
   return untilInterrupted(async (signal) => {
     const { connect } = await import('./client.ts')
@@ -68,6 +69,12 @@ export async function withTarget<T>(
       await client.close()
     }
   })
+}
+
+/** `PLANTGW_TOKEN`, unless the command line names another way to log in. */
+function tokenOfEnvironment({ header, clientId, clientCredentials }: TargetFlags): string | undefined {
+  if (header.authorization !== undefined || clientId !== undefined || clientCredentials) return undefined
+  return process.env[TOKEN_ENV] || undefined
 }
 
 /**

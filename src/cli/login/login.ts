@@ -3,6 +3,8 @@ import {
   auth,
   ClientCredentialsProvider,
   computeScopeUnion,
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,
   type FetchLike,
   isStrictScopeSuperset,
@@ -10,6 +12,7 @@ import {
   type OAuthDiscoveryState,
   validateAuthorizationResponseIssuer,
 } from '@modelcontextprotocol/client'
+import { serverMessage } from '../../net/index.ts'
 import { printable } from '../call/printable.ts'
 import { openBrowser } from './browser.ts'
 import { KeptLogin } from './kept-login.ts'
@@ -29,6 +32,8 @@ interface Challenge {
   status: number
   scope: string | undefined
   resourceMetadataUrl: URL | undefined
+  /** The server's message, if any. */
+  said: string | undefined
 }
 
 /** Milliseconds allowed for a person to log in. */
@@ -73,21 +78,27 @@ export class Login {
       const { scope, resourceMetadataUrl, error } = extractWWWAuthenticateParams(response)
       const { status } = response
       if (status === 401 || (status === 403 && error === 'insufficient_scope'))
-        this.needed = { status, scope, resourceMetadataUrl }
+        this.needed = {
+          status,
+          scope,
+          resourceMetadataUrl,
+          said: serverMessage(await response.clone().text()),
+        }
       return response
     }
   }
 
   /**
    * Obtains a token that satisfies the challenge.
-   * @returns false if a new token would be the same
+   * @returns false if the server offers no login, or a new token would be the same
    * @throws Error with the reason
    */
   async authorize(send: FetchLike, signal: AbortSignal): Promise<boolean> {
     const { server, provider, person, needed } = this
     if (!needed) return false
     this.needed = undefined
-    const { status, resourceMetadataUrl } = needed
+    const { status, resourceMetadataUrl, said } = needed
+    if (person && !(await offersLogin(server, resourceMetadataUrl, send))) return false
     const granted = (await provider.tokens())?.scope
     const scope = computeScopeUnion(status === 403 ? granted : undefined, needed.scope)
     const isWider = isStrictScopeSuperset(scope, granted)
@@ -104,10 +115,20 @@ export class Login {
       else await auth(provider, options)
     } catch (error) {
       if (signal.aborted) throw new Error('cancelled')
-      throw new Error(`${server.href}: login failed: ${printable((error as Error).message)}`)
+      const first = said === undefined ? '' : `${printable(said)} (status ${status}); `
+      throw new Error(`${server.href}: ${first}login failed: ${printable((error as Error).message)}`)
     }
     return true
   }
+}
+
+/** Whether a challenge names metadata for OAuth, or they are at a well-known place. */
+async function offersLogin(server: URL, named: URL | undefined, send: FetchLike): Promise<boolean> {
+  if (named) return true
+  const none = () => undefined
+  const resource = await discoverOAuthProtectedResourceMetadata(server, {}, send).catch(none)
+  if (resource) return true
+  return !!(await discoverAuthorizationServerMetadata(server.origin, { fetchFn: send }).catch(none))
 }
 
 type AuthOptions = Parameters<typeof auth>[1]
@@ -251,4 +272,4 @@ class Person {
 
 const NO_TERMINAL =
   'the server asks for a login (OAuth), and this is not a terminal. Run the command once in a terminal, or with --no-browser and ' +
-  'open the address that it prints; or pass --token, --header, or --client-credentials with --client-id and --client-secret'
+  'open the address that it prints; or pass --token (or PLANTGW_TOKEN), --header, or --client-credentials with --client-id and --client-secret'
