@@ -6,7 +6,7 @@ import type { Host, Limits, Place } from './types.ts'
 import { type Items, itemsOf, truth } from './values.ts'
 
 /** Steps after which a rendering pauses and looks at the clock. */
-const LOOK = 10_000
+const LOOK = 1_000
 
 /** Maximum steps of one function call, about 100 ms, as it cannot be interrupted. */
 const CALL_STEPS = 100_000

@@ -238,12 +238,15 @@ function areSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((text, i) => text === other[i])
 }
 
-/** An answer without secrets; images and audio stay unchanged. */
-export function masked(read: ReadAnswer, mask: Mask | undefined): ReadAnswer {
+/**
+ * An answer without secrets; images and audio stay unchanged.
+ * @param shown its masked text, if already known
+ */
+export function masked(read: ReadAnswer, mask: Mask | undefined, shown?: string): ReadAnswer {
   if (!mask) return read
   const { answer, kind } = read
   const headers = maskedHeaders(answer.headers, mask)
-  const text = lazy(() => mask(read.text(), kind === 'json'))
+  const text = lazy(() => shown ?? mask(read.text(), kind === 'json'))
   const data = lazy(() => {
     const own = text()
     const value = own === read.text() ? read.data() : parse(own)

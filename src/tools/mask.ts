@@ -1,4 +1,4 @@
-import { BETWEEN_TOKENS, knownSecrets, LONGEST_KNOWN, type SecretKind } from '../text/index.ts'
+import { BETWEEN_TOKENS, knownSecrets, LONGEST_KNOWN, PIECE, pause, type SecretKind } from '../text/index.ts'
 
 /** Replaces secrets. */
 export const SHOWN = '***'
@@ -80,6 +80,18 @@ export const maskKnown: Mask = (text, _json, onRedacted) => {
     onRedacted?.(kind, 1)
   }
   return from === 0 ? text : shown + text.slice(from)
+}
+
+/** The same for a large text, piece by piece. */
+export async function maskKnownInPieces(text: string, onRedacted?: OnRedacted): Promise<string> {
+  const mask = streamMaskKnown(onRedacted)
+  const bytes = Buffer.from(text)
+  const shown: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    shown.push(mask.push(bytes.subarray(at, at + PIECE)))
+    await pause()
+  }
+  return Buffer.concat([...shown, mask.end()]).toString()
 }
 
 /** The same for a byte stream; holds back the possible beginning of a secret. */

@@ -23,7 +23,7 @@ import {
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
 import { atOnce, PIECE, pathOf, pause, pauseFor, quote, type Steps } from '../text/index.ts'
-import { readAnswer } from './answer.ts'
+import { type ReadAnswer, readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
 import { type Body, compileBody, type MadeBody } from './body.ts'
@@ -31,7 +31,7 @@ import { callMasks, masked, secretsOfTool, shownNowhere } from './credentials.ts
 import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
 import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
-import { type Mask, maskKnown, maskOf, type OnRedacted, SHOWN } from './mask.ts'
+import { type Mask, maskKnown, maskKnownInPieces, maskOf, type OnRedacted, SHOWN } from './mask.ts'
 import { type Async, compileAsync, isPassing } from './operation.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { type PagesRead, readPages } from './read-pages.ts'
@@ -567,9 +567,18 @@ class HttpTool implements CompiledTool {
   }
 
   private async outcomeOf(answer: HttpAnswer, plan: Plan): Promise<CallOutcome> {
-    if (answer.body.length > PIECE) await pause()
-    const read = masked(readAnswer(answer), this.redacting(plan.mask()))
-    return outcomeOf(read, plan.shape, plan.sent, this.limits)
+    const read = readAnswer(answer)
+    const own = plan.mask()
+    const shown = answer.body.length > PIECE ? await this.maskedText(read, own) : undefined
+    return outcomeOf(masked(read, this.redacting(own), shown), plan.shape, plan.sent, this.limits)
+  }
+
+  /** The text of a large answer, masked piece by piece; undefined: masked when it is read. */
+  private async maskedText({ kind, text }: ReadAnswer, own: Mask | undefined): Promise<string | undefined> {
+    await pause()
+    if (this.redact !== 'patterns' || kind === 'binary') return undefined
+    const shown = own?.(text(), kind === 'json', this.onRedacted) ?? text()
+    return maskKnownInPieces(shown, this.onRedacted)
   }
 
   /** Adds the notice about pages to a result. */

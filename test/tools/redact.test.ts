@@ -5,7 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { maskKnown, streamMaskKnown } from '../../src/tools/mask.ts'
+import { PIECE } from '../../src/text/index.ts'
+import { maskKnown, maskKnownInPieces, SHOWN, streamMaskKnown } from '../../src/tools/mask.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import type { Loose } from '../support/wire.ts'
@@ -298,4 +299,15 @@ test('the settings and a tenant say what is taken out where a server does not', 
     { event: 'redacted', tenant: 'red', server: 's', kind: 'token', count: 1 },
     { event: 'redacted', tenant: 'red', server: 'm', kind: 'token', count: 1 },
   ])
+})
+
+test('a large text is masked piece by piece as it is at once, wherever a piece ends', async () => {
+  const secret = `ghp_${take(36)}`
+  for (const offset of [-secret.length, -20, -1, 0, 1]) {
+    const text = `${'ä '.repeat(PIECE / 2)}`.slice(0, PIECE + offset)
+    const large = `${text}"${secret}" ${'b '.repeat(PIECE)}"${secret}"`
+    const shown = await maskKnownInPieces(large)
+    assert.equal(shown, maskKnown(large))
+    assert.ok(!shown.includes(secret) && shown.includes(SHOWN))
+  }
 })
