@@ -175,10 +175,10 @@ test('many secret parameters of a caller', async () => {
   )
 })
 
-test('thousands of calls in one turn', async () => {
+test('a thousand calls in one turn', async () => {
   const { request } = tool({ args: [arg('v', 'body')] })
   await assertBudget('calls at once', () =>
-    Promise.all(strings(5000).map((v) => request({ v: v.repeat(100) }))),
+    Promise.all(strings(1000).map((v) => request({ v: v.repeat(100) }))),
   )
 })
 
