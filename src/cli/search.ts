@@ -103,7 +103,12 @@ async function toolsOf(
       `${target} is neither a file, a URL such as https://example.com/mcp nor a prefix such as /garden`,
     )
   if (!isFile) {
-    const listed = await withTarget(target, flags, { onNotification() {}, answer: undefined }, listTools)
+    const listed = await withTarget(
+      target,
+      flags,
+      { onNotification() {}, answer: undefined, wholeList: true },
+      listTools,
+    )
     return listed.map((tool) => declared(tool))
   }
   const { configurations, findings, sources } = await check([target], { env: environmentOf(settings) })

@@ -272,6 +272,27 @@ tools:
     assert.deepEqual(await sent('body=[1]', 'tag:=null'), { body: [1], tag: null })
   })
 
+  test('one JSON object is all arguments, and the items of a list may be given one by one', async (t) => {
+    const input = `name: user
+tools:
+  - name: put
+    method: PUT
+    endpoint: http://localhost:1/
+    args: [{name: tags, position: body, type: array, items: {type: string}}, {name: ids, position: body, type: array, items: {type: integer}}]
+`
+    const sent = async (...args: string[]) => {
+      const { stdout, stderr } = await run(t, ['render', '-', 'put', ...args], { input })
+      return stdout ? JSON.parse(stdout.split('\n\n')[1]!) : stderr
+    }
+    assert.deepEqual(await sent('{"tags": ["a=b"], "ids": [1]}'), { tags: ['a=b'], ids: [1] })
+    assert.deepEqual(await sent('tags=open', 'ids=1', 'tags=7', 'ids=[2,3]'), {
+      tags: ['open', '7'],
+      ids: [1, 2, 3],
+    })
+    assert.match(await sent('ids=x'), /argument ids must be of type integer/)
+    assert.match(await sent('tags:="a"', 'tags:="b"'), /the argument tags is given twice, and is not a list/)
+  })
+
   test('a value that would leave its path is refused as a call is', async (t) => {
     const input = configuration('http://localhost:1')
     for (const id of ['../../admin', '%2e%2e%2fadmin', '..;/admin']) {

@@ -125,6 +125,26 @@ mcpServers:
     )
   })
 
+  test('all tools of a prefix with discovery are searched, and those not listed are called by name', async (t) => {
+    const { port } = await served(t, [
+      parse(SHOP.replace('prefix: /shop', 'prefix: /shop, discovery: {mode: search}')),
+    ])
+    const settings = join(temporaryFolder(t), 'plantgw.yaml')
+    writeFileSync(settings, `port: ${port}\n`)
+    const { stdout } = await run(t, ['search', '/shop', 'refund', '--json', '--settings', settings])
+    const { tools, results } = JSON.parse(stdout)
+    assert.deepEqual([tools, results[0].name], [2, 'create_refund'])
+    const url = `http://127.0.0.1:${port}/shop/mcp`
+    const called = await run(t, ['call', url, 'list_orders'])
+    assert.match(called.stdout, /^http:\/\/localhost:1 refused the connection/)
+    assert.equal(called.code, 1)
+    const unknown = await run(t, ['call', '/shop', 'list_order', '--settings', settings])
+    assert.match(
+      unknown.stderr,
+      /^plantgw: tools\/call: .*list_order.*; no tool list_order: did you mean list_orders\?/,
+    )
+  })
+
   test('files with errors, and a target that is nothing', async (t) => {
     const folder = written(t, { 'shop.yaml': SHOP.replace('server: orders', 'server: ordres') })
     const { code, stderr } = await run(t, ['search', folder, 'refund'])

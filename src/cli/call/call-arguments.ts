@@ -13,7 +13,8 @@ interface Given {
 
 /**
  * The arguments of a call from `key=value`, by the tool's input schema: strings are taken literally, everything else is
- * JSON. `key=@file` reads the value from a file, and `key:=value` is always JSON.
+ * JSON. `key=@file` reads the value from a file, and `key:=value` is always JSON. Items of a list may be given one by one,
+ * `key=a key=b`. A JSON object as the only argument is all of the arguments.
  * @throws Error with the argument's name
  */
 export function callArguments(inputSchema: unknown, given: readonly string[]): JsonObject {
@@ -40,7 +41,9 @@ export function toolArguments({ args, inputSchema }: Tool, given: readonly strin
     const { name, json, text } = one
     const arg = args.find((each) => each.name === name)
     // The author's own schema takes precedence.
-    const schema = Object.hasOwn(properties, name) ? properties[name] : { type: arg ? arg.type : 'string' }
+    const schema = Object.hasOwn(properties, name)
+      ? properties[name]
+      : { type: arg?.type ?? 'string', items: arg?.items }
     if (arg?.position !== 'form-data' || json || !text.startsWith('@')) return readValue(one, schema)
     const path = text.slice(1)
     const file = { filename: basename(path), data: readFile(name, path).toString('base64') }
@@ -49,20 +52,43 @@ export function toolArguments({ args, inputSchema }: Tool, given: readonly strin
 }
 
 function argumentsOf(given: readonly string[], read: (one: Given) => Json): JsonObject {
-  const args = given.map((one) => {
+  const whole = given.length === 1 ? jsonObject(given[0]!) : undefined
+  if (whole) return whole
+  const args = new Map<string, Json>()
+  for (const one of given) {
     const [, name, colon, text] = /^([^=]+?)(:?)=(.*)$/s.exec(one) ?? []
-    if (name === undefined || text === undefined) throw new Error(`arguments must be key=value; got ${one}`)
-    return [name, read({ name, json: colon === ':', text })]
-  })
+    if (name === undefined || text === undefined)
+      throw new Error(`arguments must be key=value, or one JSON object; got ${one}`)
+    const value = read({ name, json: colon === ':', text })
+    const before = args.get(name)
+    if (before === undefined) args.set(name, value)
+    else if (Array.isArray(before) && Array.isArray(value)) args.set(name, [...before, ...value])
+    else throw new Error(`the argument ${name} is given twice, and is not a list`)
+  }
   return Object.fromEntries(args)
+}
+
+function jsonObject(text: string): JsonObject | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined
+  try {
+    const value = parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The value of a text, by the schema of the argument. */
 function readValue({ name, json, text }: Given, schema: unknown): Json {
   const content = text.startsWith('@') ? readFile(name, text.slice(1)).toString('utf8') : text
-  if (json) return readJson(name, content)
+  return json ? readJson(name, content) : readText(name, content, schema)
+}
+
+function readText(name: string, content: string, schema: unknown): Json {
   const types = typesOf(schema)
   if (types.has('string')) return content
+  if (types.has('array') && [...types].every((type) => type === 'array' || type === 'null'))
+    return readList(name, content, types, schema)
   if (types.size) return readJson(name, content, [...types].join(' or '))
   // Without a type in the schema, valid JSON is read as JSON.
   try {
@@ -70,6 +96,13 @@ function readValue({ name, json, text }: Given, schema: unknown): Json {
   } catch {
     return content
   }
+}
+
+/** A JSON array, or one item of it. */
+function readList(name: string, text: string, types: Set<string>, schema: unknown): Json {
+  const start = text.trim()
+  if (start.startsWith('[') || (start === 'null' && types.has('null'))) return readJson(name, text, 'array')
+  return [readText(name, text, isObject(schema) ? schema.items : undefined)]
 }
 
 function readJson(name: string, text: string, type?: string): Json {

@@ -10,7 +10,7 @@ import { listTools, type TargetFlags, targetCommand, withTarget } from './target
 export function callCommand(exit: (code: number) => void): Command {
   return targetCommand('call', 'Call a tool', 'the result of the server')
     .argument('<tool>', 'name of the tool')
-    .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file')
+    .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file; or one JSON object')
     .addHelpText(
       'after',
       '\nProgress and log messages go to standard error. Exit code 1: the tool reports an error.',
@@ -25,12 +25,18 @@ const interactive = () => process.stdin.isTTY === true && process.stderr.isTTY =
 
 async function call(to: string, name: string, given: readonly string[], flags: TargetFlags): Promise<number> {
   const answer = interactive() ? answerQuestion : undefined
-  const result = await withTarget(to, flags, { onNotification: showProgress, answer }, async (client) => {
+  const options = { onNotification: showProgress, answer, wholeList: true }
+  const result = await withTarget(to, flags, options, async (client) => {
     const tools = await listTools(client)
     const tool = tools.find((each) => each.name === name)
-    if (tool) return client.callTool(name, callArguments(tool.inputSchema, given))
-    const names = tools.map((one) => String(one.name))
-    throw new Error(noSuch(`no tool ${name}`, name, names, 'the server has none'))
+    // Servers answer calls of tools that they do not list, as a gateway with `discovery` does.
+    const args = callArguments(tool?.inputSchema, given)
+    return client.callTool(name, args).catch((error: Error) => {
+      // Only an error of the server has a cause.
+      if (tool || error.cause === undefined) throw error
+      const names = tools.map((one) => String(one.name))
+      throw new Error(noSuch(`${error.message}; no tool ${name}`, name, names, 'the server has none'))
+    })
   })
   process.stdout.write(flags.json ? `${printableJson(stringify(result))}\n` : contentText(result))
   return result.isError === true ? 1 : 0

@@ -38,6 +38,8 @@ export interface ClientOptions {
   signal: AbortSignal
   /** Called with every notification of the server. */
   onNotification(notification: JsonObject): void
+  /** Has a gateway list all of its tools, whatever its `discovery` lists. Default: false. */
+  wholeList?: boolean | undefined
   /** Logs in if the server requires it; absent: the headers contain credentials. */
   login?: Login
   /** Answers a question of the server with an `ElicitResult`; absent: questions cannot be asked. */
@@ -91,7 +93,7 @@ export async function connect(url: URL, options: ClientOptions): Promise<McpClie
 }
 
 async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<McpClient> {
-  const { headers, signal, onNotification, answer } = options
+  const { headers, signal, onNotification, answer, wholeList } = options
   let refusal: Refusal | undefined
   const watched: FetchLike = async (to, init) => {
     const response = await send(to, init)
@@ -100,9 +102,11 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
     return response
   }
   const transportOptions = { fetch: watched, requestInit: { headers } }
+  const address = new URL(url)
+  if (wholeList) address.searchParams.set('discovery', 'list')
   const transport = url.pathname.endsWith('/sse')
-    ? new SSEClientTransport(url, transportOptions)
-    : new StreamableHTTPClientTransport(url, transportOptions)
+    ? new SSEClientTransport(address, transportOptions)
+    : new StreamableHTTPClientTransport(address, transportOptions)
   const client = new Client(
     { name: 'plantgw', version: VERSION },
     {
@@ -183,7 +187,8 @@ async function refusalOf(response: Response): Promise<Refusal | undefined> {
 
 /** The server's own message is first, and then a guess at the cause. */
 function faultOf(error: unknown, { href }: URL, refusal: Refusal | undefined, method = 'connect'): Error {
-  if (error instanceof ProtocolError) return new Error(`${method}: ${error.message} (${error.code})`)
+  if (error instanceof ProtocolError)
+    return new Error(`${method}: ${error.message} (${error.code})`, { cause: error })
   const fault = netFaultIn(error)
   if (fault)
     return new Error(`${href}: ${fault.message}${fault.kind === 'refused' ? '. Is it running?' : ''}`)

@@ -62,7 +62,9 @@ export async function withTarget<T>(
     const { connect } = await import('./client.ts')
     const { Login } = await import('../login/login.ts')
     const login = headers.authorization === undefined && { login: await Login.of(url, flags) }
-    const client = await connect(url, { ...options, headers, signal, ...login })
+    // Other servers may not know the parameter.
+    const wholeList = options.wholeList && target.startsWith('/')
+    const client = await connect(url, { ...options, wholeList, headers, signal, ...login })
     try {
       return await run(client)
     } finally {

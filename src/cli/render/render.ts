@@ -29,7 +29,7 @@ export function renderCommand(exit: (code: number) => void): Command {
     .description('Show the request that a tool call would send, without sending it.')
     .argument('<file>', 'configuration file; - for standard input')
     .argument('<tool>', 'name of the tool')
-    .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file')
+    .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file; or one JSON object')
     .option('--response <file>', 'show the result of the client if the upstream responded with this body')
     .option('--header <name:value>', 'header of the caller; may be repeated', addHeader, {})
     .option('--show-secrets', 'do not mask values that look like secrets')
