@@ -306,10 +306,19 @@ tools:
   })
 
   test('wrong use exits 2', async (t) => {
+    const servers = join(temporaryFolder(t), 'files.yaml')
+    writeFileSync(
+      servers,
+      'name: files\nrouters: [{server: f, prefix: /f}]\nmcpServers: [{name: f, type: stdio, command: x}]\n',
+    )
     const input = configuration('http://localhost:1')
     for (const [args, why] of [
       [['-', 'creat'], /no tool creat: did you mean create\?/],
       [['-', 'create', 'id'], /key=value/],
+      [
+        [servers, 'list_directory'],
+        /list_directory is not an HTTP tool: render shows requests of HTTP tools, and .* only has MCP/,
+      ],
       [['-', 'create', 'n=abc'], /argument n must be of type integer, written as JSON; got abc/],
       [['-', 'create', 'id=@/no/such/file'], /cannot read \/no\/such\/file/],
       [['-', 'create', '--header', 'x'], /name:value/],

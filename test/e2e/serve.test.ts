@@ -219,6 +219,19 @@ test('SIGHUP applies what is valid, keeps the last good version of what is not, 
   await gateway.until(/"generation":2,.*\n(.*\n)*.*"generation":2,/)
 })
 
+test('without paths, configs/ of the working folder is served, or init is named', async (t) => {
+  const cwd = temporaryFolder(t)
+  const none = await run(t, ['serve'], { cwd })
+  assert.equal(none.code, 2)
+  assert.match(none.stderr, /give configuration files or folders.*plantgw init/)
+  mkdirSync(join(cwd, 'configs'))
+  writeFileSync(join(cwd, 'configs', 'a.yaml'), configuration('a', 'http://127.0.0.1:1', { x: '/x' }))
+  const routes = await run(t, ['serve', '--print-routes'], { cwd })
+  assert.equal(routes.code, 0, routes.stderr)
+  assert.match(routes.stderr, /no paths are given: serving configs\//)
+  assert.match(routes.stdout, /\/a\b/)
+})
+
 test('with reload_switch the configurations are read again at every reload_interval', async (t) => {
   const { base } = await upstream(t)
   const settings = join(temporaryFolder(t), 'plantgw.yaml')

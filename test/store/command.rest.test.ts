@@ -324,7 +324,7 @@ test('wrong use and a store that cannot be had exit 2, settings with findings 1'
   assert.equal((await run(t, ['config', 'list'])).code, 2)
   const serve = await run(t, ['serve'])
   assert.equal(serve.code, 2)
-  assert.match(serve.stderr, /give configuration files or folders, or settings with a `storage`/)
+  assert.match(serve.stderr, /give configuration files or folders, or settings with a `storage`; or write/)
 })
 
 test('a credential says whose configurations a command sees', async (t) => {

@@ -79,6 +79,10 @@ function tokenOfEnvironment({ header, clientId, clientCredentials }: TargetFlags
   return process.env[TOKEN_ENV] || undefined
 }
 
+/** `127.0.0.1:5235/shop/mcp`, `localhost/mcp`, `tools.example.com/mcp`. */
+const HOST_AND_PORT =
+  /^(?:localhost|\[[\da-f:]+\]|[a-z\d-]+(?:\.[a-z\d-]+)+|[a-z\d-]+(?=:\d))(?::\d+)?(?:\/|$)/i
+
 /**
  * The URL of a server, given as URL or as prefix of the gateway in the settings.
  * @throws Error for anything else
@@ -88,6 +92,7 @@ export function urlOf(target: string, settings: string | undefined): URL {
     if (!URL.canParse(target)) throw new Error(`${target} is not a URL`)
     return new URL(target)
   }
+  if (HOST_AND_PORT.test(target)) throw new Error(`${target} is not a URL: did you mean http://${target}?`)
   if (!target.startsWith('/') && target !== '')
     throw new Error(
       `${target} is not a URL such as https://example.com/mcp, and a prefix begins with a slash: did you mean /${target}?`,

@@ -57,6 +57,10 @@ async function render(
   const tool = configuration.tools.find((one) => one.name === name)
   if (!tool) {
     const names = configuration.tools.map((one) => one.name)
+    if (names.length === 0 && configuration.mcpServers.length > 0)
+      throw new Error(
+        `${name} is not an HTTP tool: render shows requests of HTTP tools, and ${file} only has MCP servers. \`plantgw call\` calls their tools`,
+      )
     throw new Error(noSuch(`no tool ${name}`, name, names, 'the configuration has no tools'))
   }
   const args = toolArguments(tool, given)

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command, Option } from 'commander'
@@ -55,7 +56,10 @@ const LISTEN_FLAGS = '--host and --port'
 export function serveCommand(exit: (code: number) => void): Command {
   return new Command('serve')
     .description('Serve configurations as MCP endpoints until SIGTERM or SIGINT; SIGHUP reloads them.')
-    .argument('[paths...]', 'configuration files or folders (default: the `storage` of the settings)')
+    .argument(
+      '[paths...]',
+      'configuration files or folders (default: the `storage` of the settings, else configs/)',
+    )
     .addOption(settingsOption('settings file'))
     .option('-p, --port <number>', 'port to listen on (default 5235)')
     .option('--host <address>', 'address to listen on (default 127.0.0.1)')
@@ -83,16 +87,15 @@ export function serveCommand(exit: (code: number) => void): Command {
 }
 
 /** Serves until a signal ends it; returns the exit code. */
-async function serve(paths: readonly string[], flags: ServeFlags): Promise<number> {
+async function serve(given: readonly string[], flags: ServeFlags): Promise<number> {
   if (flags.prefix !== undefined && !flags.stdio)
     throw new Error('--prefix chooses what --stdio serves: give both, or none')
   const output = flags.stdio ? takeOutput() : undefined
-  const { settings: given, wrongUse } = loadSettings(flags.settings, flags)
-  if (!given) return wrongUse ? 2 : 1
-  const settings = output ? withoutPorts(given, flags) : given
+  const { settings: read, wrongUse } = loadSettings(flags.settings, flags)
+  if (!read) return wrongUse ? 2 : 1
+  const settings = output ? withoutPorts(read, flags) : read
 
-  if (paths.length === 0 && !settings.storage)
-    throw new Error('give configuration files or folders, or settings with a `storage`')
+  const paths = given.length || settings.storage ? given : [usualFolder(flags)]
   if (output && (flags.workers ?? process.env.PLANTGW_WORKERS ?? '1') !== '1')
     throw new Error('--stdio serves one client by one process: leave out --workers and PLANTGW_WORKERS')
   const logger = flags.quiet ? { ...settings.logger, level: atLeastWarn(settings) } : settings.logger
@@ -148,6 +151,17 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     removePid()
     log.flush?.()
   }
+}
+
+/** @throws Error if there is no `configs/` */
+function usualFolder({ quiet }: ServeFlags): string {
+  const folder = 'configs'
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(
+      'give configuration files or folders, or settings with a `storage`; or write a first configuration with `plantgw init`',
+    )
+  if (!quiet) process.stderr.write(`plantgw: no paths are given: serving ${folder}/\n`)
+  return folder
 }
 
 function atLeastWarn({ logger: { level } }: Settings): Settings['logger']['level'] {
