@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { isAlive } from '../durable/process.ts'
 import { isGateway, PidFileError, readPid } from './pidfile.ts'
 
@@ -11,6 +12,8 @@ export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
  * @throws PidFileError when there is no such process, when it is another one, or when it belongs to another user
  */
 export function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[number] = 'SIGHUP'): number {
+  if (!existsSync(path))
+    throw new PidFileError(`there is no such file ${path}: start \`plantgw serve\` with this \`pid\``)
   const pid = readPid(path)
   if (pid === undefined)
     throw new PidFileError(

@@ -121,7 +121,7 @@ test('without a pid file, with one of a process that has ended, or with none nam
   const absent = await run(t, ['reload', '-s', settings])
   assert.match(
     absent.stderr,
-    /there is no process id in .*run\/plantgw\.pid: start `plantgw serve` with this `pid`/,
+    /there is no such file .*run\/plantgw\.pid: start `plantgw serve` with this `pid`/,
   )
   const ended = await bystander(t)
   ended.kill('SIGKILL')
