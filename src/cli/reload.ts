@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Notifier, Settings, SettingsFlags } from '../config/index.ts'
-import { printable } from '../findings/frame.ts'
+import { printable, printableLines } from '../findings/frame.ts'
 import { notify } from '../notify/send.ts'
 import { adminUrlOf, loadSettings, settingsOption } from './settings.ts'
 
@@ -25,14 +25,16 @@ async function reload(name: string | undefined, flags: ReloadFlags): Promise<num
   if (!settings) return wrongUse ? 2 : 1
   const { line, fault } = await notify(notifierOf(settings, flags), name)
   process.stdout.write(`${printable(line)}\n`)
-  if (fault !== undefined) process.stderr.write(`plantgw: ${printable(fault)}\n`)
+  if (fault !== undefined) process.stderr.write(`plantgw: ${printableLines(fault)}\n`)
   return fault === undefined ? 0 : 1
 }
 
 function notifierOf(settings: Settings, flags: ReloadFlags): Notifier {
   const { notifier, pid, admin, watch } = settings
   if (flags.pid === undefined && notifier) return notifier
-  if (pid !== undefined) return { type: 'signal', signal: { signal: 'SIGHUP', pid } }
+  // A signal has no answer.
+  if (pid !== undefined && (flags.pid !== undefined || !admin?.listen))
+    return { type: 'signal', signal: { signal: 'SIGHUP', pid } }
   if (!admin?.listen)
     throw new Error(
       watch

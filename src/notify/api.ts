@@ -53,9 +53,14 @@ export async function callReload(
       .filter((kind) => mine(changes[kind]).length)
       .map((kind) => `${kind} ${mine(changes[kind]).join(', ')}`)
     const line = `${at}: generation ${generation}, ${told.join('; ') || 'nothing changed'}`
-    if (mine(refused).length) return { line, fault: `it refused ${mine(refused).join(', ')}: see its log` }
+    const errors = findings.filter(({ severity }) => severity === 'error')
+    if (mine(refused).length) {
+      // Findings may be of another tenant's configurations.
+      const said = about ? [] : errors.map(({ file, message }) => `\n${file}: ${message}`)
+      return { line, fault: `it refused ${mine(refused).join(', ')}: see its log${said.join('')}` }
+    }
     // With something refused the errors may be of that, which is not ours.
-    const error = refused.length ? undefined : findings.find(({ severity }) => severity === 'error')
+    const error = refused.length ? undefined : errors[0]
     return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
   }
   const said = [serverMessage(text), CURES[status]].filter((one) => one !== undefined)

@@ -217,3 +217,19 @@ test('a notifier may use another signal than SIGHUP', async (t) => {
     await gateway.until(new RegExp(`"trigger":"${signal}",.*"changed":\\["a"\\]`))
   }
 })
+
+test('with a pid file and `admin.listen`, reload waits for the outcome and shows what was refused', async (t) => {
+  const { file, start, settings } = await prepare(t)
+  const [port, own] = [await freePort(), await freePort()]
+  writeFileSync(
+    settings,
+    JSON.stringify({ port, pid: './plantgw.pid', admin: { listen: `127.0.0.1:${own}` } }),
+  )
+  const gateway = start()
+  await gateway.until(/plantgw serves/)
+  writeFileSync(file, `${CONFIGURATION}\nprot: 1\n`)
+  const { code, stdout, stderr } = await run(t, ['reload', '-s', settings])
+  assert.equal(code, 1)
+  assert.match(stdout, /^POST http:\/\/127\.0\.0\.1:\d+\/_reload: generation 1, nothing changed\n$/)
+  assert.match(stderr, /^plantgw: it refused a: see its log\n.+: .*prot/)
+})
