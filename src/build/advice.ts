@@ -6,7 +6,7 @@ import type { Prepared } from './types.ts'
 
 export type PracticeOptions = Parameters<typeof lintPractice>[1] & CostOptions
 
-/** What experience advises against in a configuration. */
+/** Warnings about bad practice in a configuration. */
 export function adviceOn(
   read: ReadConfiguration,
   prepared: ReadonlyMap<string, Prepared>,
@@ -27,8 +27,8 @@ interface CostOptions {
 }
 
 /**
- * What the `tools/list` of each prefix costs a model, where that is more than the limit. Of proxied servers it is
- * known only when they run.
+ * Token cost of `tools/list` of each prefix, if above the limit. The cost of proxied servers is known only when
+ * they run.
  */
 function costsOf(
   read: ReadConfiguration,

@@ -26,7 +26,7 @@ export interface Place {
   context: PlaceContext
 }
 
-/** What answers for one server. */
+/** The backend for one server. */
 export function answeringOne(chosen: Chosen, place: Place, context: LinkContext): Answering {
   const { http, definition, name, maxRequestSize } = chosen.server
   const bounds = { maxRequestSize, keepsResults: keepsResults([chosen]) }
@@ -36,7 +36,7 @@ export function answeringOne(chosen: Chosen, place: Place, context: LinkContext)
 
 type Bounds = Pick<Answering, 'maxRequestSize' | 'keepsResults'>
 
-/** What answers for several servers as for one: as HTTP tools where all are, else as a proxy with HTTP tools beside it. */
+/** One backend for several servers: HTTP tools if all are, else a proxy with the HTTP tools beside it. */
 export function answeringMany(chosen: readonly Chosen[], place: Place, context: LinkContext): Answering {
   const { router } = place
   const { limits } = place.context
@@ -110,7 +110,7 @@ function answeringTools(
   }
   const names = isSlow ? [...tools.names, RESULT_TOOL.name] : tools.names
   const answering = { tools: names, lists, ...bounds }
-  // What only looks at many configurations keeps nothing of them that can be called.
+  // Checking many configurations keeps nothing callable in memory.
   if (!createProxy) return answering
   const server = { name, ...(description !== undefined && { description }) }
   const seal = isSlow && sealSecrets ? createSeal({ secrets: sealSecrets }, 'task id') : undefined

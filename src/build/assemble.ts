@@ -9,14 +9,14 @@ import { inspect, stampOf } from './prepare.ts'
 import type { AssembleContext, PrepareContext } from './prepare-context.ts'
 import type { Prepared } from './types.ts'
 
-/** What a reading of all configurations comes to, beside what is served already. */
+/** The result of reading all configurations. */
 export interface Assembly {
-  /** By `id`: the valid ones, and the last good version of the others. */
+  /** Valid configurations, and the last good version of the others, by `id`. */
   prepared: ReadonlyMap<string, Prepared>
   findings: Finding[]
-  /** The `id`s of those whose new version was refused, or their files. */
+  /** Ids of configurations whose new version was refused, or their files. */
   refused: string[]
-  /** The `id`s that `only` meant; absent: all. */
+  /** Ids of the configurations that `only` names; absent: all. */
   asked?: ReadonlySet<string>
 }
 
@@ -25,27 +25,27 @@ export interface Reading {
   findings: readonly Finding[]
 }
 
-/** A configuration without errors, to be served unless another one has its prefixes or name. */
+/** A configuration without errors, served unless another one has its prefixes or name. */
 interface Candidate {
   fresh: Prepared
-  /** What it replaces. */
+  /** The configuration that it replaces. */
   old: Prepared | undefined
 }
 
-/** Configurations that were read, by what may become of them. */
+/** Configurations read, by outcome. */
 interface Sorted {
-  /** Served until now, and to be served on. */
+  /** Served configurations that stay. */
   kept: Set<Prepared>
-  /** The `id`s of those that are not served as they are, or their files. */
+  /** Ids of configurations not served as read, or their files. */
   refused: string[]
   candidates: Candidate[]
   findings: Finding[]
 }
 
 /**
- * Decides what to serve: a configuration without errors in its new version, one with errors in its last good
- * version, and of two that want the same prefix the one that has it.
- * @param only what these names mean may change, all else is kept; absent: everything may
+ * Decides what to serve: the new version of a configuration without errors, the last good version of one with
+ * errors. If two want the same prefix, the one that already serves it keeps it.
+ * @param only names of configurations that may change; all others are kept. Absent: all may change
  */
 export async function assemble(
   reading: Reading,
@@ -55,13 +55,13 @@ export async function assemble(
 ): Promise<Assembly> {
   const scope = scopeOf(reading, served, only)
   const memo = templateMemo(context.env)
-  // Which of two configurations that clash is at fault depends on what is served, so that is decided last.
+  // Decided last, as the configuration at fault depends on what is served.
   const isOfTwo = reading.findings.some(({ code }) => CLASHES.has(code))
   const texts = new Map(isOfTwo ? reading.configurations.map(({ file, text }) => [file, text]) : [])
   const isAbout = ({ file }: Finding) => !scope.passed.has(file)
   const others = reading.findings.filter((found) => !isClash(found, texts))
   const broken = new Set(others.filter((found) => found.severity === 'error').map(({ file }) => file))
-  // A configuration that is served may hold the memo.
+  // A served configuration may hold the memo.
   const sorted = await classify(broken, scope, { ...context, memo, pins: new PinLocks() }).finally(memo.clear)
   const { kept, refused, candidates, findings } = sorted
   const clashes: Finding[] = []
@@ -85,7 +85,7 @@ export async function assemble(
   return { prepared, findings: sortFindings(unique(findings)), refused, ...(asked && { asked }) }
 }
 
-/** What is kept and taken; what replaces another has its place. */
+/** The kept and taken configurations; a replacement has the position of its predecessor. */
 function nextOf(
   served: ReadonlyMap<string, Prepared>,
   kept: ReadonlySet<Prepared>,
@@ -103,7 +103,7 @@ function nextOf(
 
 const CLASHES = new Set<Finding['code']>(['duplicate-prefix', 'duplicate-configuration'])
 
-/** Whether two configurations that were read want the same; which of them is at fault is not known yet. */
+/** Whether two of the configurations read claim the same prefix or name; the one at fault is not known yet. */
 function isClash({ code, file, related = [] }: Finding, read: ReadonlyMap<string, string>): boolean {
   return CLASHES.has(code) && related.some((other) => other.file !== file && read.has(other.file))
 }
@@ -111,13 +111,13 @@ function isClash({ code, file, related = [] }: Finding, read: ReadonlyMap<string
 interface Scope {
   /** Configurations that may change. */
   reads: readonly ReadConfiguration[]
-  /** What is served of each of them, by its `id`, else by its file. */
+  /** The served version of a configuration, by its `id`, else by its file. */
   oldOf(read: ReadConfiguration): Prepared | undefined
-  /** Files that the reload is not about: nothing is reported of them. */
+  /** Files outside the reload; their findings are not reported. */
   passed: ReadonlySet<string>
-  /** What is kept whatever was read. */
+  /** Configurations kept in any case. */
   kept: ReadonlySet<Prepared>
-  /** Those of it that cannot be read now. */
+  /** Kept configurations that cannot be read now. */
   lost: ReadonlySet<Prepared>
   asked?: ReadonlySet<string>
 }
@@ -150,7 +150,7 @@ function scopeOf(
   return { reads, oldOf, passed, kept: new Set([...others, ...lost]), lost, asked }
 }
 
-/** Compiles and checks what is new, each configuration by itself. */
+/** Compiles and checks each changed configuration by itself. */
 async function classify(
   broken: ReadonlySet<string>,
   { reads, oldOf, kept: before, lost }: Scope,
@@ -161,7 +161,7 @@ async function classify(
   const candidates: Candidate[] = []
   const findings: Finding[] = []
   for (const read of reads) {
-    // Between two configurations, calls get their turn.
+    // Yield to calls between configurations.
     await pause()
     const { configuration, file, text } = read
     const old = oldOf(read)
@@ -170,12 +170,12 @@ async function classify(
       old.file === file &&
       (!configuration || (old.stamp ?? '') === stampOf(file, configuration, text, context))
     if (configuration && !isUnchanged) {
-      // A broken one too, so that one run shows everything.
+      // A broken one too, so that one run reports everything.
       const own = old?.resiliences ? { ...context, kept: old.resiliences } : context
       const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, own)
       findings.push(...found)
       const isBroken = broken.has(file) || hasErrors(found)
-      // Whether it is gone from its old place is not known.
+      // Its old file is unreadable, so it may still be there.
       const isDoubtful = old !== undefined && lost.has(old)
       if (!isBroken && !isDoubtful) {
         candidates.push({ fresh, old })
@@ -188,7 +188,7 @@ async function classify(
   return { kept, refused, candidates, findings }
 }
 
-/** Those that are served already go before new ones, and those from the same file first; one is replaced by one. */
+/** Served configurations before new ones, those from the same file first; each is replaced at most once. */
 function ranked(candidates: readonly Candidate[]): Candidate[] {
   const rank = ({ fresh, old }: Candidate) => (!old ? 2 : old.file === fresh.file ? 0 : 1)
   const sorted = candidates.toSorted((a, b) => rank(a) - rank(b))
@@ -206,7 +206,7 @@ export function everything({ findings }: Reading, made: readonly Finding[]): Fin
 
 const UNREADABLE = new Set<Finding['code']>(['unreadable-file', 'unreadable-store'])
 
-/** What is served from a file, folder or store that cannot be read now. */
+/** Served configurations from a file, folder or store that cannot be read now. */
 function unreadable({ findings }: Reading, served: ReadonlyMap<string, Prepared>): ReadonlySet<Prepared> {
   const lost = new Set<string>()
   // As it is written for the records of a store, as a path for `./configs` and the like.
@@ -251,7 +251,7 @@ function settle(
       refuse(candidate, (holders.get(claim) ?? taken.get(claim))!)
       refused.add(candidate)
       if (!candidate.old) continue
-      // What it served it serves on, beside those that were taken before it: they are asked again.
+      // The old version stays, and may clash with candidates taken earlier: check them again.
       hold(candidate.old, holders)
       break
     }
@@ -269,7 +269,7 @@ function clash(fresh: Prepared, holder: Prepared): Finding {
       })
 }
 
-/** Drops what two stages said of the same place. */
+/** Drops duplicate findings of different stages at the same place. */
 function unique(findings: readonly Finding[]): Finding[] {
   const seen = new Set<string>()
   return findings.filter(({ code, file, range, message }) => {

@@ -19,7 +19,7 @@ import type { Chosen } from './types.ts'
 /** How tools and prompts are named. */
 export type Naming = 'prefixed' | 'plain'
 
-/** What a router shows of a server; undefined: all that the server shows. */
+/** The part of a server that a router shows; undefined: all of it. */
 export function selectionOf({ server, member }: Chosen): Selection | undefined {
   const { allowedTools, blockedTools, toolOverrides } = member
   const overrides = Object.entries(toolOverrides)

@@ -14,7 +14,7 @@ import { pathOf } from '../text/index.ts'
 /** A connection that was not made. */
 export interface OutboundRefusal {
   tenant: string
-  /** What its address is. */
+  /** Class of the address. */
   class: DeniedClass
   host: string
 }
@@ -24,7 +24,7 @@ const PROBES: ReadonlySet<string> = new Set(['/_health', '/_ready'])
 
 type Parts = Pick<Settings, 'outbound' | 'tenants' | 'plants'>
 
-/** What judges the connections of configurations, by their tenants. */
+/** Guards of outbound connections, by tenant. */
 export class Outbound {
   /** Where this gateway listens. */
   readonly own = new OwnAddresses()

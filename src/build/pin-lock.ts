@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject, parse, setOwn } from '../json/ind
 import type { Problem } from '../tools/index.ts'
 import { digestOf, type Pinned } from '../upstream/pins.ts'
 
-/** What a server declared when it was pinned. */
+/** Declarations of a server when it was pinned. */
 export interface Declared {
   instructions?: string
   /** By name. */
@@ -98,7 +98,7 @@ interface Pin {
 export class PinLocks {
   private readonly files = new Map<string, PinLock | Error>()
 
-  /** What was pinned of a server, or why that is not known. Never throws. */
+  /** The pin of a server, or the reason why it is unknown. Never throws. */
   of(file: string, configuration: Configuration, { name, pin }: McpServer): Pin {
     if (pin === 'off') return {}
     const path = lockOf(file)

@@ -30,68 +30,68 @@ import { KnownIssuers } from './route-auth.ts'
 import type { LinkContext, Prepared } from './types.ts'
 
 export interface PrepareContext extends AssembleContext {
-  /** Of the configuration that is replaced, by their keys. */
+  /** Breaker and retry state of the replaced configuration, by key. */
   kept?: Prepared['resiliences']
-  /** What `plantgw.lock` files pin. */
+  /** Contents of `plantgw.lock` files. */
   pins: PinLocks
 }
 
-/** What does not change while configurations are compiled. */
+/** Constant while configurations are compiled. */
 export interface AssembleContext extends LinkContext {
   env: Readonly<Record<string, string | undefined>>
   limits: Limits
   http: HttpClient
-  /** What judges connections, by tenant; absent where nothing is sent. */
+  /** Guards of outbound connections, by tenant; absent where nothing is sent. */
   outbound?: Outbound
   log: Logger
   version: string
-  /** Templates that the same run has compiled. */
+  /** Templates already compiled in the same run. */
   memo?: Memo
-  /** Is called after every call. */
+  /** Called after every call. */
   onCall?: (call: CallRecord) => void
-  /** Is called after every session of a client. */
+  /** Called after every session of a client. */
   onSession?: (session: SessionRecord) => void
-  /** Are called after every request to an MCP server, and every session with one. */
+  /** Called after every request to an MCP server, and every session with one. */
   onUpstreamCall?: (call: UpstreamCallRecord) => void
   onUpstreamSession?: (session: UpstreamSessionRecord) => void
-  /** Is called for every event stream of an MCP server that is lost or regained. */
+  /** Called for every event stream of an MCP server that is lost or regained. */
   onStream?: (record: StreamRecord) => void
   /** Called for every approval request to a 2026-07-28 client that was not answered. */
   onUnanswered?: CallLog['onUnanswered']
   /** Writes the audit log; absent: there is none. */
   auditSink?: AuditSink
-  /** Records traces; absent: none are. */
+  /** Records traces; absent: tracing is off. */
   tracer?: Tracer | undefined
-  /** Is called for every change of what an MCP server declares since it was pinned. */
+  /** Called for every change of an MCP server's declarations since it was pinned. */
   onPinChange?: (change: PinRecord) => void
-  /** Is called for secrets that were taken out of an answer. */
+  /** Called for secrets removed from an answer. */
   onRedacted?: (record: RedactionRecord) => void
-  /** Of servers that do not say it themselves. */
+  /** Default for servers without `redact`. */
   redact?: Redact | undefined
-  /** Whose credentials open their routers. */
+  /** Tenants, whose credentials open their routers. */
   tenants?: readonly TenantSettings[]
-  /** Of the settings. */
+  /** `publicUrl` of the settings. */
   publicUrl?: string
   synonyms?: readonly (readonly string[])[]
-  /** Authorization servers that are known; absent where nothing is served. */
+  /** Known authorization servers; absent where nothing is served. */
   issuers?: KnownIssuers
   /** Counts requests; absent where nothing is served. */
   rates?: Rates
-  /** Makes what retries and circuit breakers of a server need; absent where nothing is served. */
+  /** Creates the retry and breaker state of a server; absent where nothing is served. */
   createResilience?: CreateResilience
-  /** Of what is sealed for clients to carry; absent where nothing is served. */
+  /** Secrets that seal state which clients carry; absent where nothing is served. */
   sealSecrets?: readonly string[]
   /** The MCP servers that proxies share; absent where nothing is served. */
   servers?: SharedServers
 }
 
-/** What all configurations of a tenant may read, connect to and take, and what of it lasts longer than one assembly. */
+/** Limits and permissions of a tenant's configurations, and state that outlives one assembly. */
 interface Contexts {
   context: OwnContext
   lasting: PlaceContext
 }
 
-/** By tenant: thousands of configurations share one. */
+/** By tenant, as thousands of configurations share one. */
 const contexts = new WeakMap<PrepareContext, Map<string, Contexts>>()
 
 export function contextFor({ tenant }: Configuration, given: PrepareContext): Contexts {
@@ -117,25 +117,25 @@ function contextOf(tenant: string, given: PrepareContext) {
     env: envOfTenant(given.env, tenant, given.tenants),
     limits: { ...given.limits, ...own?.limits },
     redact: own?.redact ?? given.redact,
-    /** Who hears of the secrets in answers of a server. */
+    /** The listener for secrets found in a server's answers. */
     redactionsOf: (server: string) => (kind: RedactedKind, count: number) =>
       onRedacted?.({ tenant, server, kind, count }),
     guards,
-    /** Whether each message to a router is judged before it is sent on. */
+    /** Whether each message to a router is authorized before it is forwarded. */
     isJudged: (router: Router) =>
       (router.authorize ?? own?.authorize) !== undefined || router.approval !== 'none',
     readsFiles: readsFiles(tenant, given.tenants),
-    /** Environment from which processes get `PATH` and the like. */
+    /** Environment that gives child processes `PATH` and the like. */
     processEnv: given.env,
   }
 }
 
 export type OwnContext = ReturnType<typeof contextOf>
 
-/** Without what is another at each reload: listings are linked again. */
+/** Without the parts that change at each reload: listings are linked again. */
 export type PlaceContext = Omit<OwnContext, keyof LinkContext | 'kept' | 'memo'>
 
-/** Whether the author of a tenant's configurations may have files read as the gateway's user. */
+/** Whether a tenant's configurations may name files, which are read as the gateway's user. */
 export function readsFiles(tenant: string, tenants: readonly TenantSettings[] | undefined): boolean {
   return tenant === DEFAULT_TENANT || !tenants
 }

@@ -55,7 +55,7 @@ interface Found {
   ofTemplate: boolean
 }
 
-/** Compiles all that one configuration serves. Never throws: what is wrong comes back as findings. */
+/** Compiles a configuration. Never throws; errors are returned as findings. */
 function* prepare(
   read: ReadConfiguration & { configuration: Configuration },
   skills: Skills,
@@ -69,7 +69,7 @@ function* prepare(
   const report = (problems: readonly Problem[]) => {
     for (const problem of problems) {
       const made = toFinding(problem, read)
-      // Tools that several servers share are compiled for each, and complain once.
+      // Tools shared by several servers are compiled for each, but reported once.
       const key = JSON.stringify([made.code, made.range?.start.offset, made.message])
       found.set(key, { finding: made, ofTemplate: problem.ofTemplate ?? false })
     }
@@ -131,8 +131,8 @@ function* prepare(
 }
 
 /**
- * Differs once what a configuration is made of beside its text does: what was pinned of its MCP servers, certificates,
- * skills, variables and secret files; empty where it has none.
+ * Hash of the inputs other than the text: pins of MCP servers, certificates, skills, variables and secret files;
+ * empty if there are none.
  */
 export function stampOf(
   file: string,
@@ -148,9 +148,9 @@ export function stampOf(
   return [pins.stamp(file, configuration), certificates, skills, variables].filter(Boolean).join('\n')
 }
 
-/** The configuration whose servers all say which secrets are taken out of their answers. */
+/** The configuration with `redact` set on each server. */
 function redacting(configuration: Configuration, redact: Redact = 'own'): Configuration {
-  // What a server that does not say it does.
+  // `own` is the default of a server.
   if (redact === 'own') return configuration
   const filled = <Of extends { redact?: Redact }>(servers: readonly Of[]) =>
     servers.map((server) => ({ redact, ...server }))
@@ -164,7 +164,7 @@ function listenersOf(context: Omit<AssembleContext, keyof LinkContext>) {
   return { log, onCall, onSession, onUnanswered, auditSink, tracer }
 }
 
-/** That of a server which is served already is kept, with what it knows of its upstream. */
+/** The resilience of the upstream: kept, with its state, if the upstream is already served. */
 function resilienceOf(
   configuration: Configuration,
   server: Server,
@@ -179,7 +179,7 @@ function resilienceOf(
   return kept?.get(key) ?? { key, ...of, resilience: createResilience(of, breaker) }
 }
 
-/** Its card, and what everyone may read. */
+/** Its server card and public documents. */
 function presentedAs(
   router: Router,
   { access, documents }: Pick<Route, 'access' | 'documents'>,
@@ -191,12 +191,12 @@ function presentedAs(
   return { card, documents: new Map([...(documents ?? []), [path, cardDocument(card)]]) }
 }
 
-/** What goes before `/mcp`. */
+/** Path before `/mcp`. */
 function pathOf(prefix: string): string {
   return prefix === '/' ? '' : prefix
 }
 
-/** What holds for a route, whatever answers there. */
+/** Policy of a route, independent of its backend. */
 function policyOf(
   router: Router,
   { configuration, tenant, context }: Place,
@@ -222,18 +222,18 @@ function policyOf(
   }
 }
 
-/** What a router says of a server that it names alone. */
+/** The entry of a router with one server. */
 const WHOLE: Member = { server: '', blockedTools: [], toolOverrides: {} }
 
 type Compiled = [name: string, server: PreparedServer][]
 interface OfText {
   configuration: Configuration
-  /** What its text reads of the environment. */
+  /** Environment variables that its text uses. */
   variables: () => readonly UsedVariable[]
 }
 type ReportProblems = (problems: readonly Problem[]) => void
 
-/** The servers of HTTP tools. @param resiliences gets what is known of their upstreams */
+/** The servers of HTTP tools. @param resiliences filled with the state of their upstreams */
 function* httpServers(
   { configuration, variables }: OfText,
   skills: Skills,
@@ -271,7 +271,7 @@ function* httpServers(
   return compiled
 }
 
-/** Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools. */
+/** The tool is known only after the message is read, so a prefix accepts the largest request of its tools. */
 function largestRequest(
   { tools }: Configuration,
   { limits: own }: Server,
@@ -285,7 +285,6 @@ function largestRequest(
   return Math.max(own?.maxRequestSize ?? limits.maxRequestSize, ...sizes)
 }
 
-/** The MCP servers. */
 function mcpServers(
   { configuration, file, variables }: OfText & { file: string },
   context: OwnContext,
@@ -307,7 +306,7 @@ function mcpServers(
     const { pinned, problem } = context.pins.of(file, configuration, server)
     report([...ofTls, ...problems, ...(problem ? [{ ...problem, path: [...path, 'pin'] }] : [])])
     const { varies, resolve } = definition
-    // Templates read the environment when they are compiled, so what `env` gives is part of it.
+    // Templates read the environment when compiled, so the values of `env` are part of the key.
     const fixed = varies ? null : resolve({ headers: {}, query: () => ({}) })
     const pins = context.pins.stamp(file, configuration)
     const id = JSON.stringify([owner, tenant, server, context.limits, pins, connection?.tls?.key, fixed])
@@ -326,7 +325,7 @@ function mcpServers(
   })
 }
 
-/** Prefixes that differ by case only are the same. */
+/** Claims of a configuration; prefixes that differ only in case are the same. */
 function claimsOf(name: string, routers: readonly Router[]): string[] {
   const paths = routers.flatMap(({ prefix, ssePrefix = prefix }) => [
     endpointPath(prefix, 'mcp'),
@@ -335,7 +334,7 @@ function claimsOf(name: string, routers: readonly Router[]): string[] {
   return [...new Set([`name ${name}`, ...paths.map((path) => path.toLowerCase())])]
 }
 
-/** Pages must be able to read where they get a token. */
+/** CORS with the headers with which pages find the authorization server. */
 function corsOf(cors: Cors, router: Router): Cors {
   return oauthOf(router)
     ? { ...cors, exposeHeaders: [...new Set([...cors.exposeHeaders, 'WWW-Authenticate'])] }
@@ -343,14 +342,14 @@ function corsOf(cors: Cors, router: Router): Cors {
 }
 
 /**
- * Compiles and checks one configuration: what it would serve, and all that is wrong, each mistake reported once.
+ * Compiles and checks one configuration; each mistake is reported once.
  */
 export async function inspect(
   read: ReadConfiguration & { configuration: Configuration },
   context: PrepareContext,
 ): Promise<{ prepared: Prepared; findings: Finding[] }> {
   const { configuration, file, text } = read
-  // Before files are read: what changes meanwhile is a change.
+  // Before files are read, so that a change while reading counts as one.
   const stamp = stampOf(file, configuration, text, context)
   const mayRead = readsFiles(configuration.tenant, context.tenants)
   const { skills, findings: ofSkills } = await skillsOf(read, mayRead)
@@ -363,7 +362,7 @@ export async function inspect(
   const lint = metered(allowance, lintSteps(read, env, context.memo))
   const linted = allowance.left < 0 ? [] : await inTurns(inParts('check templates', of, lint))
   if (allowance.left < 0) {
-    // What was cut short must not pass for the same text in another file.
+    // Incomplete results must not be reused for the same text in another file.
     context.memo?.clear()
     return { prepared, findings: [...ofSkills, tooMuchRendered(file)] }
   }
@@ -373,7 +372,7 @@ export async function inspect(
   return { prepared, findings: [...own.map(({ finding }) => finding), ...ofSkills, ...linted] }
 }
 
-/** Steps of all templates of a tenant's file that are rendered before calls, also with sample arguments. */
+/** Step limit for all templates of a tenant's file that are rendered before calls, also with sample arguments. */
 const RENDERED_STEPS = 100_000
 
 function isTenants({ tenant }: Configuration, { tenants }: PrepareContext): boolean {
@@ -386,17 +385,17 @@ function tooMuchRendered(file: string): Finding {
   })
 }
 
-/** Of variables that are not there. */
+/** Codes for missing variables. */
 const UNREAD = new Set<Finding['code']>(['env-unset', 'env-withheld'])
 
-/** Whether the checks of templates report more exactly what compiling complains of. */
+/** Whether the template checks report this compile error more exactly. */
 function isReported({ finding: { code, range }, ofTemplate }: Found, errors: readonly Finding[]): boolean {
-  // They compile every template too, and leave out what is only an echo of another error.
+  // The checks compile every template too, and leave out errors that follow from another.
   if (code === 'template-syntax' || code === 'template-context') return errors.length > 0
   return (ofTemplate || UNREAD.has(code)) && overlaps(range, errors)
 }
 
-/** Whether a finding stands where one of the others does, and so is their echo. */
+/** Whether a finding overlaps another one, so that it only repeats it. */
 function overlaps(range: Range | undefined, others: readonly Finding[]): boolean {
   return others.some(
     (one) =>

@@ -53,14 +53,14 @@ const MAX_ISSUERS = 1_000
 
 interface AuthContext {
   tenants?: readonly TenantSettings[]
-  /** Of the settings. Absent only where nothing is served: a check demands it. */
+  /** `publicUrl` of the settings. Absent only where nothing is served: a check requires it. */
   publicUrl?: string
   issuers: KnownIssuers
-  /** What judges connections to issuers. */
+  /** Guards of connections to issuers. */
   guards?: Guards | undefined
 }
 
-/** Who may use a router: those that it names, and its tenant's; neither: everyone. */
+/** Callers admitted by a router: its own and its tenant's; if neither has any: everyone. */
 export function routeAuth(
   { name, tenant }: Configuration,
   router: Router,

@@ -19,7 +19,7 @@ export type ConfigurationSource = (
 ) => Promise<
   ReadConfigurationsResult & {
     versions?: ReadonlyMap<string, string>
-    /** Of the table that is made of it, where another process counts them. */
+    /** Generation of the resulting table, if another process counts it. */
     generation?: number
   }
 >

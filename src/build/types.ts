@@ -13,29 +13,28 @@ import type { Prompts, Tools } from '../tools/index.ts'
 import type { createProxy, Definition, McpProxy } from '../upstream/index.ts'
 import type { ConfigurationSource } from './source.ts'
 
-/** What is said of one server's tools, by the names that its clients see where it is alone. */
+/** The words of a server's tool, by the name that clients see when the server is alone. */
 export type WordsOf = (tool: string) => ToolWords
 
-/** The same, made once it is asked for: most routers are never asked. */
+/** `WordsOf`, made lazily: most routers never need it. */
 export interface ServerWords {
   of: WordsOf
-  /** The groups that the overview of a router names. */
+  /** Groups in the overview of a router. */
   groups: () => readonly unknown[]
 }
 
-/** A server behind a prefix, and what the router says of it. */
+/** A server behind a prefix, and the router's entry for it. */
 export interface Chosen {
   server: PreparedServer
   member: Member
 }
 
-/** What a table is built of. */
 export interface BuildOptions {
   /** Configuration files and folders, or another source of configurations. */
   paths: readonly string[] | ConfigurationSource
   settings: Settings
   env: Readonly<Record<string, string | undefined>>
-  /** Reads it again for a reload: the same object unless something changed. Default: it never changes. */
+  /** Reads it again for a reload, and returns the same object if nothing changed. Default: it never changes. */
   readEnv?: () => Env
   log: Logger
   version: string
@@ -43,7 +42,7 @@ export interface BuildOptions {
   skipInvalid?: boolean
 }
 
-/** A proxy and what it was made of: the same key is the same proxy. */
+/** A proxy and its key: a proxy is reused while its key stays the same. */
 export interface Served {
   key: string
   proxy: McpProxy
@@ -51,27 +50,27 @@ export interface Served {
   servers: readonly string[]
 }
 
-/** What is known of an upstream of HTTP tools: the same key is the same upstream. */
+/** State of an upstream of HTTP tools: it is reused while its key stays the same. */
 export interface Kept extends UpstreamLabels {
   key: string
   resilience: Resilience
 }
 
-/** What answers at a route. */
+/** The backend of a route. */
 export interface Answering {
   /** Absent where nothing is served. */
   backend?: Backend
-  /** The same where it is proxied MCP servers, alone or with others. */
+  /** The backend as a proxy, if there are MCP servers behind it. */
   proxy?: Served
-  /** Its HTTP tools, where they share the prefix with proxied servers. */
+  /** HTTP tools that share the prefix with proxied servers. */
   local?: ToolsBackend | undefined
   /** Names of its HTTP tools, in order. */
   tools: readonly string[]
-  /** Of its HTTP tools and prompts. */
+  /** Lists of its HTTP tools and prompts. */
   lists: Lists
   /** Bytes. */
   readonly maxRequestSize: number
-  /** Whether one of its tools keeps what is cut off its results. */
+  /** Whether one of its tools keeps the truncated rest of results. */
   readonly keepsResults: boolean
 }
 
@@ -80,13 +79,13 @@ export interface PreparedServer {
   name: string
   /** Bytes. */
   maxRequestSize: number
-  /** Of a server of HTTP tools. */
+  /** Set for a server of HTTP tools. */
   http?: { description: string | undefined; tools: Tools; prompts: Prompts; skills: Skills }
-  /** Of a proxied MCP server. */
+  /** Set for a proxied MCP server. */
   definition?: Definition
-  /** Whether one of its tools keeps what is cut off its results. */
+  /** Whether one of its tools keeps the truncated rest of results. */
   keepsResults: boolean
-  /** What searches know of its tools. */
+  /** Search data of its tools. */
   words: ServerWords
   /** `limits.resultChars` of a proxied MCP server. */
   resultChars?: number | undefined
@@ -95,22 +94,22 @@ export interface PreparedServer {
 /** A router with a list of servers, possibly of other configurations. */
 export interface Listing {
   router: Router
-  /** Makes its route of the servers that were found. */
+  /** Makes its route from the servers found. */
   make(chosen: readonly Chosen[], context: LinkContext): Route
 }
 
-/** What the routes of listings depend on at the moment. */
+/** The current state that routes of listings depend on. */
 export interface LinkContext {
-  /** Absent where configurations are only looked at. */
+  /** Absent when configurations are only checked. */
   createProxy?: typeof createProxy
-  /** Proxies that are served now, by key, to be kept. */
+  /** Currently served proxies, by key, for reuse. */
   proxies: ReadonlyMap<string, Served>
 }
 
-/** What a caller of a prefix must have: nothing, a bearer token, or a login at an authorization server. */
+/** Credential required of a caller: none, a bearer token, or a login at an authorization server. */
 export type Access = 'open' | 'token' | 'oauth'
 
-/** A JSON document that everyone may read. */
+/** A public JSON document. */
 export interface PublicDocument {
   text: string
   /** Media type. */
@@ -119,21 +118,21 @@ export interface PublicDocument {
   cacheControl?: string
 }
 
-/** One prefix and what answers there. */
+/** A prefix and its backend. */
 export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
-  /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
+  /** Prefix of `/sse` and `/message`. Default: the prefix. */
   ssePrefix: string
-  /** `/sse` tells where messages go relative to itself: `publicUrl` has a path, which a proxy may strip. */
+  /** `/sse` announces a relative message URL, because `publicUrl` has a path that a proxy may strip. */
   tellsRelative?: true
-  /** Where its calls are logged and counted. */
+  /** Log and metrics of its calls. */
   callLog: CallLog
-  /** The configuration it comes from. */
+  /** The configuration that defines it. */
   configuration: string
   tenant: string
   access: Access
-  /** How the prefix is presented to the public; absent: it is not. */
+  /** Server card; absent: the prefix is not public. */
   card?: JsonObject
-  /** What everyone may read about the endpoints, by path: `/.well-known/{name}{prefix}/mcp`, `{prefix}/mcp/server-card`. */
+  /** Public documents by path: `/.well-known/{name}{prefix}/mcp`, `{prefix}/mcp/server-card`. */
   documents?: ReadonlyMap<string, PublicDocument>
 }
 
@@ -144,32 +143,32 @@ export interface Prepared {
   name: string
   tenant: string
   file: string
-  /** The text it was made from: the same text is the same configuration. */
+  /** Source text; the configuration is reused while it stays the same. */
   text: string
-  /** Of what it was made beside its text, as `stampOf`; absent: of nothing. */
+  /** `stampOf` its inputs other than `text`; absent if there are none. */
   stamp?: string
-  /** When it was made: ISO 8601, UTC. */
+  /** Time of creation: ISO 8601, UTC. */
   since: string
   routes: Route[]
-  /** What other configurations may use of it, by name. */
+  /** Servers that other configurations may use, by name. */
   servers: ReadonlyMap<string, PreparedServer>
-  /** Its routers with lists of servers, and what their routes were made of; absent: it has none. */
+  /** Its routers with lists of servers, and the servers their routes were made from; absent: it has none. */
   listings?: { all: readonly Listing[]; own: readonly Route[]; made: readonly PreparedServer[] | undefined }
-  /** What only one configuration can have: its name and its endpoints. */
+  /** Its name and endpoints, which must be unique. */
   claims: readonly string[]
-  /** Of its servers of HTTP tools, by key; absent: none has retries or a circuit breaker. */
+  /** Retry and breaker state of its servers of HTTP tools, by key; absent: none has any. */
   resiliences?: ReadonlyMap<string, Kept>
-  /** How its changes are announced. */
+  /** Announces its changes. */
   notifier?: Notifier
-  /** Judges where its notifier leads. */
+  /** Guard of the notifier's connections. */
   guard?: Guard | undefined
 }
 
-/** Everything that is served, as a value: built beside the old one and swapped in one assignment. */
+/** All routes, as an immutable value that a reload replaces in one assignment. */
 export interface Table {
-  /** Counts up by one for each table that differs from the one before. */
+  /** Increases by one with each table that differs from its predecessor. */
   generation: number
-  /** When it was made: ISO 8601, UTC. */
+  /** Time of creation: ISO 8601, UTC. */
   at: string
   /** By prefix, for `/mcp`. */
   routes: ReadonlyMap<string, Route>
@@ -187,7 +186,7 @@ export interface Loaded {
   sources: ReadonlyMap<string, string>
 }
 
-/** The `id`s of configurations, or names of tools, in which two of them differ. */
+/** Ids of configurations, or names of tools, that differ. */
 export interface Changes {
   added: string[]
   changed: string[]
@@ -202,7 +201,7 @@ export interface Reload extends Changes {
   refused: string[]
 }
 
-/** What a reload would change. */
+/** Changes that a reload would make. */
 export interface Difference extends Reload {
   configurations: ConfigurationChange[]
 }
@@ -214,12 +213,12 @@ export interface ConfigurationChange {
   prefixes: PrefixChange[]
 }
 
-/** What changes at one prefix. */
+/** Changes at one prefix. */
 export interface PrefixChange {
   prefix: string
   change: keyof Changes
   /** Names of tools; those of a proxied server are not known here. */
   tools: Changes
-  /** The MCP servers behind it, where there are any and they change. */
+  /** Changed MCP servers behind it, if any. */
   servers?: string[]
 }

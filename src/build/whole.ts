@@ -13,7 +13,7 @@ import {
 import type { Logger } from '../telemetry/log.ts'
 import type { ConfigurationSource } from './source.ts'
 
-/** Of the configuration that is made, which no file can have. */
+/** Name of the combined configuration, which no file can have. */
 const NAME = '*'
 const FILE = '(all prefixes)'
 

@@ -1,11 +1,11 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { isHere } from '../net/index.ts'
 
-/** What a client needs to reach a prefix of the gateway. */
+/** The data with which a client reaches a prefix of the gateway. */
 export interface Endpoint {
-  /** Of the entry in the client's file. */
+  /** Name of the entry in the client's file. */
   name: string
-  /** Of streamable HTTP, such as `http://127.0.0.1:5235/shop/mcp`. */
+  /** Streamable HTTP URL, such as `http://127.0.0.1:5235/shop/mcp`. */
   url: string
   /** The environment variable with the bearer token; absent: the client needs none, or logs in by OAuth. */
   tokenEnv?: string | undefined
@@ -34,7 +34,7 @@ export function bridgeTo({ url, tokenEnv }: Endpoint, platform: NodeJS.Platform)
   return platform === 'win32' ? { command: 'cmd', args: ['/c', 'npx', ...args] } : { command: 'npx', args }
 }
 
-/** The URL to which an entry of a client's file leads, in any form that a client has. */
+/** The URL in an entry of a client's file, in any client's form. */
 export function urlOf(entry: Json | undefined): string | undefined {
   if (!isObject(entry)) return undefined
   const { url, serverUrl, httpUrl, args } = entry

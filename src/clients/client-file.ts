@@ -12,6 +12,6 @@ export interface FileEdits {
   set: ReadonlyMap<string, JsonObject>
   /** Names of servers. */
   remove: readonly string[]
-  /** What the file asks the user for. */
+  /** Inputs for which the client asks the user. */
   inputs?: readonly JsonObject[]
 }

@@ -23,13 +23,13 @@ export interface Client {
   project?: string
   /** The client's own form of a server. */
   entry(endpoint: Endpoint, platform: NodeJS.Platform): JsonObject
-  /** What the file asks the user for; absent: nothing. */
+  /** Inputs for which the client asks the user; absent: none. */
   inputs?(endpoint: Endpoint): JsonObject[]
-  /** What the user still has to do, as a sentence. */
+  /** The remaining step for the user, as a sentence. */
   next: string
 }
 
-/** What a client sends with every request. @param variable how its file names an environment variable */
+/** Headers of every request. @param variable the client's syntax for an environment variable */
 function bearer({ tokenEnv }: Endpoint, variable: (name: string) => string): JsonObject {
   return tokenEnv === undefined ? {} : { headers: { Authorization: `Bearer ${variable(tokenEnv)}` } }
 }
@@ -37,7 +37,7 @@ function bearer({ tokenEnv }: Endpoint, variable: (name: string) => string): Jso
 const braces = (name: string) => `\${${name}}`
 const prefixed = (name: string) => `\${env:${name}}`
 
-/** `PLANTGW_TOKEN` → `plantgw-token`, the id by which a file of VS Code names what the user has typed. */
+/** `PLANTGW_TOKEN` → `plantgw-token`, the id of an input in a file of VS Code. */
 const inputId = (tokenEnv: string) => tokenEnv.toLowerCase().replaceAll('_', '-')
 
 /** Where applications of a desktop keep their files. */

@@ -1,16 +1,16 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { urlOf } from './bridge.ts'
 
-/** A value of an entry, and what it becomes; undefined: it goes. */
+/** A new value of an entry; undefined: remove it. */
 export type EntryChange = readonly [path: readonly string[], to: Json | undefined]
 
-/** What says how a client reaches a server: of two forms in one entry, a client chooses by itself. */
+/** Keys for the server's URL; if an entry has two of them, the client picks one. */
 const URL_KEYS = ['url', 'serverUrl', 'httpUrl']
 const COMMAND_KEYS = ['command', 'args']
 
 /**
- * What has to change in an entry so that it says all that is wanted. What a person added to an entry of the same
- * address stays, such as `disabled` or a header; an entry that leads elsewhere is replaced.
+ * Changes that turn an entry into the wanted one. Additions of the user to an entry with the same
+ * address stay, such as `disabled` or a header; an entry with another address is replaced.
  */
 export function changesTo(had: Json | undefined, wanted: JsonObject): EntryChange[] {
   if (!isObject(had) || urlOf(had) !== urlOf(wanted)) return [[[], wanted]]

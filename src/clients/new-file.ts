@@ -13,7 +13,7 @@ export function newFile(client: Client, endpoints: readonly Endpoint[], platform
   return `${JSON.stringify(value, null, 2)}\n`
 }
 
-/** What a client's file asks the user for, each once. */
+/** Inputs for which the client asks the user, without duplicates. */
 export function inputsOf(client: Client, endpoints: readonly Endpoint[]): JsonObject[] {
   const inputs = endpoints.flatMap((one) => client.inputs?.(one) ?? [])
   return [...new Map(inputs.map((input) => [input.id, input])).values()]

@@ -5,7 +5,7 @@ import { faultAt } from './file-fault.ts'
 import { type Statement, scanToml, TomlFault, textOf } from './toml-scan.ts'
 import { linesOf, tableText } from './toml-text.ts'
 
-/** A part of the text, and what it becomes. */
+/** A replacement of a part of the text. */
 interface Splice {
   start: number
   end: number
@@ -13,7 +13,7 @@ interface Splice {
 }
 
 /**
- * A file in TOML, in which a server is a table: `[mcp_servers.shop]`. All else, comments too, stays as it is.
+ * A TOML file with one table for each server: `[mcp_servers.shop]`. Everything else, comments too, is kept.
  * @throws FileFault with the place of what is wrong, or of servers that are written in another way
  */
 export function tomlFile(file: string, text: string, key: string): ClientFile {
@@ -93,7 +93,7 @@ function keysOf(statements: readonly Statement[], [key, name]: readonly string[]
   )
 }
 
-/** What one table says in plain strings: of a server, its URL. */
+/** The plain strings of a server's table: its URL. */
 function entryOf(text: string, statements: readonly Statement[], path: readonly string[]): Json {
   return Object.fromEntries(
     keysOf(statements, path).map((one) => [one.path[2], textOf(writtenOf(text, one))]),

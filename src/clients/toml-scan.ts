@@ -1,4 +1,4 @@
-/** What stands in a TOML text at one place: a table's header, or a key with its value. */
+/** A statement of a TOML text: a table's header, or a key with its value. */
 export interface Statement {
   kind: 'table' | 'array' | 'key'
   /** The whole path, also of the table that a key is in. */
@@ -6,11 +6,11 @@ export interface Statement {
   /** Offsets. */
   start: number
   end: number
-  /** Of a key's value. */
+  /** Offset of the key's value. */
   valueStart: number
 }
 
-/** What cannot be read as TOML. */
+/** A TOML syntax error. */
 export class TomlFault extends Error {
   constructor(
     message: string,

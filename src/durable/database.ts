@@ -12,9 +12,9 @@ export interface Limits {
   connections: number
   /** To connect, or to wait until a connection is free. */
   connect: number
-  /** That the server works at one statement, or waits for a row's lock. */
+  /** Time limit of a statement on the server, including waits for row locks. */
   statement: number
-  /** That the answer to a statement is waited for; then the connection is given up. */
+  /** Time limit for the answer to a statement; then the connection is closed. */
   answer: number
   /** For one call of `run`. */
   call: number
@@ -198,7 +198,7 @@ async function migrate(connections: Connections, { type, name, migrations }: Dat
   }
 }
 
-/** The schema in which tables are made. */
+/** The schema for new tables. */
 async function currentSchema(db: Kysely<unknown>): Promise<string | undefined> {
   const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db)
   return rows[0]?.schema ?? undefined

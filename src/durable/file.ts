@@ -96,7 +96,7 @@ export async function writeStore(path: string, lock: Lock, pieces: Iterable<stri
 }
 
 /**
- * What a store's file holds.
+ * Contents of a store's file.
  * @param name of the store, in the message
  * @param read throws an Error that says what is wrong with the text
  * @throws StoreError `damaged`

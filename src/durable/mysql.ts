@@ -82,8 +82,8 @@ function poolOf(url: string, limits: Limits, opened: (connection: mysql.PoolConn
 }
 
 /**
- * What a statement relies on, whatever the server's defaults: it is committed at once, text is never cut, and a
- * backslash escapes, as the driver does when it writes values into a statement.
+ * Session settings that statements rely on, independent of server defaults: autocommit, no silent truncation, and
+ * backslash escapes, which the driver uses for values in a statement.
  */
 function sessionOf({ statement }: Limits): string {
   const seconds = Math.ceil(statement / 1000)
@@ -126,7 +126,7 @@ function ask(
   limits: Limits,
   callback: Answer,
 ): void {
-  // What comes after the time-out is ignored by the promise that the callback settles.
+  // The promise ignores a callback after the time-out.
   const late = () => callback(new Error('the server did not answer in time'), undefined)
   const timer = setTimeout(late, limits.answer)
   connection.query(text, [...values], (error, rows) => {

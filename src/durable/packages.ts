@@ -7,7 +7,7 @@ const PACKAGES = {
   'OTLP over http/json': otlp('http'),
 } as const
 
-/** Of the versions that go together, and run on each Node that plantgw runs on. */
+/** Versions that work together, and on each Node version that plantgw supports. */
 function otlp(encoding: string): readonly string[] {
   const exporters = ['metrics', 'trace'].map((signal) => `exporter-${signal}-otlp-${encoding}@^0.223.0`)
   const sdk = ['sdk-metrics', 'sdk-trace', 'resources'].map((name) => `${name}@^2.12.0`)

@@ -53,7 +53,7 @@ export function faultOf(error: unknown): SqlFault {
   return NUMBERS[errno ?? 0] ?? (known === undefined ? 'failed' : (STATES[known] as SqlFault))
 }
 
-/** Of a host with several addresses Node reports an error for each. */
+/** The message of an error; Node reports one error for each address of a host. */
 export function messageOf(error: unknown): string {
   const { message, errors, code } = error as AggregateError & { code?: string }
   return message || (errors?.map(messageOf).join(', ') ?? code ?? String(error))

@@ -33,7 +33,7 @@ interface Waiting extends Change {
  * deletions are made nevertheless.
  */
 class File {
-  /** What the file holds. */
+  /** Contents of the file. */
   durable: Snapshot
   readonly #db: Low<Snapshot>
   #queue: Waiting[] = []

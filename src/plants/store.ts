@@ -1,4 +1,4 @@
-/** What `GET /plants` and `POST /plants` answer with. */
+/** A plant, as returned by `GET /plants` and `POST /plants`. */
 export interface Plant {
   name: string
   tag?: string
@@ -9,7 +9,7 @@ export interface NewPlant extends Plant {
   id: bigint
 }
 
-/** Who asks: `own` reaches the plants that `caller` created, `all` reaches every plant. */
+/** The requester's access: `own` reaches the plants that `caller` created, `all` reaches every plant. */
 export interface Access {
   caller: string
   access: 'own' | 'all'

@@ -11,7 +11,7 @@ import { SKILL_FILE, type Skill, type SkillFile, type Skills } from './skill.ts'
 /** Files and folders below a folder of skills. */
 const MAX_ENTRIES = 2_000
 const MAX_DEPTH = 8
-/** What every client takes (skills extension, Limits): files of a skill, and their bytes together. */
+/** Limits that every client accepts (skills extension, Limits): files of a skill, and their total bytes. */
 const MAX_FILES = 512
 const MAX_BYTES = 16 * 1024 * 1024
 /** Bytes of all skills of a folder, which stay in memory. */
@@ -195,7 +195,7 @@ async function filesOf(folder: string, shown: string, findings: Finding[]): Prom
   return found.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The file within the folder to which a link leads. */
+/** The file within the folder that a link points to. */
 async function targetOf(link: string, top: string): Promise<string | undefined> {
   const real = await realpath(link).catch(() => undefined)
   if (real === undefined || relative(top, real).split(sep)[0] === '..') return undefined
@@ -265,7 +265,7 @@ export function skillsStamp(folder: string): string {
     for (const entry of listed.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (entry.name.startsWith('.') || ++entries > MAX_ENTRIES) continue
       const below = join(path, entry.name)
-      // A link changes with what it leads to.
+      // A link changes when its target does.
       const real = entry.isSymbolicLink() ? realpathSync(below) : below
       const { ino, size, mtimeMs, ctimeMs } = lstatSync(real)
       hash.update(JSON.stringify([below, real, ino, size, mtimeMs, ctimeMs]))

@@ -7,19 +7,19 @@ export interface SkillFile {
   /** Last segment of its path. */
   name: string
   mimeType: string
-  /** Of the bytes: `sha256:` and 64 hexadecimal digits. */
+  /** Digest of the bytes: `sha256:` and 64 hexadecimal digits. */
   digest: string
   bytes: Buffer
 }
 
 export interface Skill {
-  /** Of its SKILL.md. */
+  /** URI of its SKILL.md. */
   uri: string
   name: string
   description: string
   /** The whole front matter as JSON, `name` and `description` included. */
   frontmatter: Readonly<Record<string, unknown>>
-  /** What SKILL.md says after the front matter. */
+  /** Text of SKILL.md after the front matter. */
   instructions: string
   /** All of it, those of skills within it too, by path. */
   files: readonly SkillFile[]

@@ -1,4 +1,4 @@
-/** What has the same key, in the order of the first of each; as `Map.groupBy`, which Node 20 does not have. */
+/** Groups by key, in order of first occurrence, as `Map.groupBy`, which Node 20 lacks. */
 export function groupBy<K, T>(all: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {
   const made = new Map<K, T[]>()
   for (const one of all) {

@@ -8,7 +8,7 @@ const HIDDEN =
 /** None of these: to look for each hidden one would take ten times as long. */
 const PLAIN = /^[\t\n\r -~]*$/
 
-/** What a zero-width joiner or non-joiner stands behind where it belongs: emoji, and scripts whose letters join. */
+/** Characters after which a zero-width joiner or non-joiner is legitimate: emoji, and scripts with joining letters. */
 const JOINS =
   /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{M}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian}|\p{Script=Nko})$/u
 

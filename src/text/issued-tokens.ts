@@ -1,4 +1,4 @@
-/** Prefixes by which issuers mark their secrets, so that they are found, and what follows. */
+/** Patterns of known secrets, by their issuers' prefixes. */
 export const ISSUED: readonly [issuer: string, form: string][] = [
   ['GitHub', String.raw`gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{60,255}`],
   ['GitLab', String.raw`gl(?:pat|ptt|dt|rt|cbt|ft|soat|agent)-[\w-]{20,64}`],
@@ -76,8 +76,8 @@ export interface KnownSecret {
 }
 
 /**
- * What has the form of a known secret in a text, or in Base64 in it, in order and apart from each other. Where it is replaced by
- * characters that JSON does not escape, JSON stays JSON. The time is linear in the text.
+ * Known secrets in a text, or in Base64 in it, in order and without overlap. If the replacement has only
+ * characters that JSON does not escape, JSON stays valid. Linear time.
  */
 export function knownSecrets(text: string): KnownSecret[] {
   const found = Array.from(text.matchAll(KNOWN), placeOf)

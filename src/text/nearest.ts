@@ -35,7 +35,7 @@ function nearBound(word: string): number {
 export function proposal(name: string, names: readonly string[]): string {
   const found = nearer(name, names, Number.POSITIVE_INFINITY, comparisons())
   if (found === undefined) return ''
-  // Too far off to be what was meant, but a name to go on with.
+  // Too far off for a suggestion, but a starting point.
   const isNear = found.distance < nearBound(name)
   return isNear ? `Did you mean ${found.candidate}?` : `The nearest name is ${found.candidate}.`
 }

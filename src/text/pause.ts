@@ -22,7 +22,7 @@ export function pauseFor(value: unknown): Promise<void> | undefined {
   return roomLeft(value, PIECE) < 0 ? pause() : undefined
 }
 
-/** What is left of a room for characters and members, once a value is in it; negative: it does not fit. */
+/** The remaining budget of characters and members after a value; negative: the value does not fit. */
 function roomLeft(value: unknown, room: number): number {
   if (typeof value === 'string') return room - value.length
   if (typeof value !== 'object' || value === null) return room - 1
@@ -34,7 +34,7 @@ function roomLeft(value: unknown, room: number): number {
   return left
 }
 
-/** Counts the work of a loop: what it returns for each part, of so many characters, pauses after each piece. */
+/** Meters the work of a loop: the returned function takes a part's size in characters, and pauses after each piece. */
 export function paced(): (size: number) => Promise<void> | undefined {
   let done = 0
   return (size) => {
@@ -45,7 +45,7 @@ export function paced(): (size: number) => Promise<void> | undefined {
   }
 }
 
-/** Work that yields wherever it may pause, and returns what it comes to. */
+/** Work that yields wherever it may pause, and returns its result. */
 export type Steps<T> = Generator<void, T, void>
 
 /** Does all of it without a pause. */

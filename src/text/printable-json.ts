@@ -1,4 +1,4 @@
-/** What steers a terminal, and JSON leaves unescaped. */
+/** Characters that control a terminal and that JSON leaves unescaped. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g
 /** The only one of them in ASCII. */
 const DELETE = '\u007f'

@@ -1,7 +1,7 @@
 /** White space, a comment of no use here, and quoted or plain pieces of words, as POSIX shells read them, with `$'…'`. */
 const PIECE =
   /(\s+)|\$'((?:[^'\\]|\\[\s\S])*)'|'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|((?:[^\s'"\\$]|\$(?!'))+)/gy
-/** What a shell does something with, outside of quotes: pipes, redirections, lists, substitutions and patterns. */
+/** Shell syntax outside of quotes: pipes, redirections, lists, substitutions and patterns. */
 const SHELL_ONLY = /[|&;<>()`]|\$[({]/
 
 /**
@@ -51,7 +51,7 @@ const ANSI: Readonly<Record<string, string>> = {
 const ANSI_ESCAPE =
   /(?:\\(?:[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))+|\\(?:u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c([\s\S])|([\s\S]))/g
 
-/** What stands in `$'…'`, as bash, zsh and POSIX.1-2024 read it; numbers are bytes of UTF-8. */
+/** The text of `$'…'`, as bash, zsh and POSIX.1-2024 read it; numeric escapes are bytes of UTF-8. */
 function ansiText(text: string): string {
   return text.replace(ANSI_ESCAPE, (whole, short?: string, long?: string, control?: string, one?: string) => {
     if (control !== undefined) return String.fromCharCode(control.charCodeAt(0) & 31)
@@ -71,7 +71,7 @@ function bytesText(escapes: string): string {
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }
 
-/** A text as one word of a command line that people paste into a POSIX shell: what it names may be chosen by somebody else. */
+/** Quotes a text as one word for a POSIX shell; the text may be untrusted. */
 export function shellWord(text: string): string {
   return /^[\w./:~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
