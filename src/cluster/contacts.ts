@@ -9,25 +9,25 @@ import {
 import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
 import { createLiveness } from './liveness.ts'
 
-/** Addresses change as replicas come and go; the longest unused one is forgotten. */
+/** Maximum known replicas, as addresses change; the least recently used is forgotten. */
 export const MAX_REPLICAS = 64
 /** Milliseconds without a response after which a replica counts as gone. */
 const GONE_AFTER = 30_000
-/** Milliseconds that a replica has for a sign of life. */
+/** Milliseconds to wait for a sign of life. */
 const SIGN = 4_000
-/** What the network or a proxy says of a replica that does not answer; one that refuses or hangs up has a kernel at work. */
+/** Faults of a replica that does not answer; one that refuses or resets a connection has a running kernel. */
 const MUTE = new Set<NetFaultKind>(['timeout', 'connect-timeout', 'unreachable'])
 
-/** What a replica may be asked by: the target and the headers of a request. */
+/** Target and headers of a probe of a replica. */
 export interface Question {
   target: string
   headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-/** What a replica that was not reached is taken for: to have ended, or not. */
+/** Conclusion about an unreachable replica: it has ended, or it may still run. */
 export type Unreached = { gone: string } | { fault: string; lost: false }
 
-/** What is known of the other replicas by how they answer. */
+/** Knowledge of other replicas, from how they answer. */
 export interface Contacts {
   /** The replica has sent something. */
   heard(owner: string): void
@@ -35,11 +35,11 @@ export interface Contacts {
   isMute(owner: string): boolean
   /** @param reason a sentence */
   unreached(owner: string, reason: string): Unreached
-  /** Sends a HEAD of what a request is for, which costs a replica nothing. @throws NetFault */
+  /** Sends a HEAD for a request's target, which is cheap for a replica. @throws NetFault */
   head(owner: string, question: Question, headers?: Record<string, string>): Promise<Head>
   /** Asks the replica for a sign of life. */
   lives(owner: string, question: Question): Promise<boolean>
-  /** Waits for an answer to a request until `end`, as long as its client does and the replica gives signs of life. */
+  /** Waits for an answer until `end`, while the client waits and the replica gives signs of life. */
   wait(owner: string, request: Question & { signal: CancelSignal }): Wait
 }
 
@@ -53,7 +53,7 @@ interface Silence {
 export interface Head {
   status: number
   headers: AnswerHeaders
-  /** Whether a replica gave it. */
+  /** Whether a replica proved that it sent the answer. */
   proven: boolean
 }
 
@@ -89,7 +89,7 @@ export function createContacts(
     return { status, headers, proven: same(String(headers[PROOF_HEADER] ?? ''), proof) }
   }
 
-  /** Any answer is a sign of life, but for that of a proxy whose replica does not answer. */
+  /** Any answer is a sign of life, except a proxy's answer for a silent replica. */
   async function ask(owner: string, question: Question): Promise<boolean> {
     try {
       const { status, proven } = await head(owner, question)
@@ -99,7 +99,7 @@ export function createContacts(
     }
   }
 
-  /** The same for everyone who asks at the same time. */
+  /** Shared by all concurrent callers. */
   function lives(owner: string, question: Question): Promise<boolean> {
     const asked =
       asking.get(owner) ??

@@ -28,7 +28,7 @@ export interface Forwarded {
 }
 
 /**
- * `gone`: the replica has ended, and with it what it held. `fault`: a sentence; what it holds may still exist.
+ * `gone`: the replica has ended, and its state is lost. `fault`: a sentence; the state may still exist.
  * `lost`: the replica may have acted on the request. `silent`: it has the request, but stopped answering.
  */
 export type ForwardOutcome = Forwarded | { gone: string } | { fault: string; lost: boolean; silent?: boolean }

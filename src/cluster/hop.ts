@@ -1,11 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { keyOf } from './seal.ts'
 
-/** Says that a request comes from a replica, which is why it is not sent on once more. */
+/** Marks a request from a replica, so that it is not forwarded again. */
 export const HOP_HEADER = 'plantgw-hop'
-/** Proves that a response comes from a replica, and not from a machine that has its address now. */
+/** Proves that the response comes from a replica, not from another machine at its address. */
 export const PROOF_HEADER = 'plantgw-hop-proof'
-/** The connection of the client by which a worker has got a request that it passes on; believed of workers only. */
+/** The client's connection, set by a forwarding worker; trusted from workers only. */
 export const CLIENT_HEADER = 'plantgw-hop-outer'
 
 /**
@@ -13,9 +13,9 @@ export const CLIENT_HEADER = 'plantgw-hop-outer'
  * repeated one does no harm, and clocks need not agree.
  */
 export interface Hops {
-  /** The header of a request to another replica, and the proof that its answer must bring. */
+  /** The header of a request to another replica, and the proof that its answer must carry. */
   sign(method: string, target: string): { header: string; proof: string }
-  /** The proof for the answer; undefined when the header is not of a replica. */
+  /** The proof for the answer; undefined: the header is not from a replica. */
   receive(header: string, method: string, target: string): string | undefined
 }
 
@@ -41,7 +41,7 @@ export function createHops(secrets: readonly string[]): Hops {
   }
 }
 
-/** Compares in a time that tells nothing of where the two differ. */
+/** Compares in constant time. */
 export function same(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)

@@ -36,7 +36,7 @@ export function gatewayOf(owner: string): string {
   return owner.split(OF)[0] as string
 }
 
-/** Characters by which one address is known among the few of a gateway's replicas and workers. */
+/** Length of an address's mark, enough for the few replicas and workers of a gateway. */
 const MARK = 4
 
 /** Names a replica, and a worker of it, in what many messages carry: 8 characters. */
@@ -54,7 +54,7 @@ function shortOf(address: string): string {
   return createHash('sha256').update(address).digest('base64url').slice(0, MARK)
 }
 
-/** Who has passed a request on: a worker of this gateway, or another gateway. */
+/** Sender of a forwarded request: a worker of this gateway, or another gateway. */
 export type PassedBy = 'worker' | 'replica'
 
 /** Whom a request may be passed on to, by who has passed it on already. */
@@ -83,7 +83,7 @@ export interface Cluster extends Tickets, Omit<Members, 'others'> {
 }
 
 /**
- * What seals are made with: the secrets of the replicas, else a random one that ends with the process.
+ * Secrets for seals: those of the replicas, else a random one for the life of the process.
  * @param cluster of the settings; absent: the gateway is alone
  */
 export function secretsOf(

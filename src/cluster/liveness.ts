@@ -1,6 +1,6 @@
 import { unexpected } from '../telemetry/unexpected.ts'
 
-/** Asks a replica for a sign of life; whether there was one. */
+/** Asks a replica for a sign of life. @returns whether there was one */
 export type Ask = () => Promise<boolean>
 
 /**
@@ -17,13 +17,13 @@ export interface Liveness {
   watch(owner: string, ask: Ask, onLost: (since: number) => void): () => void
 }
 
-/** Milliseconds without a byte after which a replica is asked. */
+/** Milliseconds without a byte before a replica is asked. */
 const SILENCE = 2_000
-/** It is asked again: this process may have been the one that stood still. */
+/** Asked twice, as this process itself may have been blocked. */
 const TRIES = 2
 
 interface Watched {
-  /** When something was last heard, or began to be waited for; of `now`. */
+  /** Time of the last byte, or of the start of the wait, by `now`. */
   heard: number
   waiting: Set<{ ask: Ask; onLost: (since: number) => void }>
   timer: NodeJS.Timeout | undefined

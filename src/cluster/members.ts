@@ -4,9 +4,9 @@ import { MAX_REPLICAS, type Question } from './contacts.ts'
 import { createSeal, type SealOptions } from './seal.ts'
 import type { Ticket } from './tickets.ts'
 
-/** The address of a replica that introduces itself, sealed. */
+/** Sealed address of a replica that introduces itself. */
 export const FROM_HEADER = 'plantgw-hop-from'
-/** The addresses that the other one knows, sealed. */
+/** Sealed addresses that the other replica knows. */
 export const MEMBERS_HEADER = 'plantgw-hop-members'
 
 /**
@@ -25,7 +25,7 @@ export interface Members {
    * @returns its answer: who is known here; and what the answer waits for
    */
   greet(from: string): { members: string; told: Promise<void> | undefined } | undefined
-  /** Takes down a replica that another worker has met. */
+  /** Adds a replica that another worker has met. */
   learn(address: string): void
   /** The addresses of the others. */
   others(): string[]
@@ -35,7 +35,7 @@ export interface Members {
 
 export interface MembersOptions {
   seal: SealOptions
-  /** Of this replica. */
+  /** Address of this replica. */
   address: string
   /** Sends a HEAD with these headers; the headers of a proven answer. */
   head(owner: string, question: Question, headers: Record<string, string>): Promise<AnswerHeaders | undefined>
@@ -51,9 +51,9 @@ interface Meeting {
   pending: Promise<void> | undefined
 }
 
-/** Milliseconds that a request waits for its replica to be known. */
+/** Milliseconds for which a request waits for its replica to be known. */
 const MOMENT = 2_000
-/** Milliseconds until a replica that did not answer is met again. */
+/** Milliseconds before a silent replica is tried again. */
 const AGAIN = 30_000
 
 export function createMembers(options: MembersOptions): Members {
@@ -126,7 +126,7 @@ export function createMembers(options: MembersOptions): Members {
   }
 }
 
-/** Waits for something, but not for longer than so many milliseconds. */
+/** Waits for `work`, but at most `ms`. */
 export function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** Bytes that wait for a client, before the replica is asked to wait as well. */
+/** Maximum bytes queued for a client before the replica is paused. */
 const MAX_QUEUED = 256 * 1024
 
 /**

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 /** Text that only holders of a secret can write or read (AES-256-GCM); visible ASCII, for ids and URLs. */
 export interface Seal {
-  /** @param bound what must be the same to open it; it is not part of the token */
+  /** @param bound context that must match to open it; it is not part of the token */
   close(text: string, bound: string): string
   /** Undefined: the token was changed, is of another secret or label, or is bound to something else. */
   open(token: string, bound: string): string | undefined
@@ -11,24 +11,24 @@ export interface Seal {
 export interface SealOptions {
   /** The first one seals, all of them open. */
   secrets: readonly string[]
-  /** Runs when something looks like a token of another secret. @param mark of that secret, which tells nothing of it */
+  /** Called for a token that seems to be of another secret. @param mark of that secret, which reveals nothing about it */
   onForeign?: (mark: string) => void
 }
 
-/** The mark of its secret, and what is sealed. */
+/** The mark of the secret, and the sealed data. */
 const TOKEN = /^([\w-]{8})\.([\w-]{38,})$/
 
 const NONCE = 12
 const TAG = 16
-/** Characters; longer ones are not looked at. */
+/** Maximum characters of a token. */
 const MAX_TOKEN = 1024 * 1024
 
-/** A key of the secret for one use, so that what was made for one is worth nothing for another (RFC 5869). */
+/** Derives a key for one purpose, so that a value made for one is invalid for another (RFC 5869). */
 export function keyOf(secret: string, label: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, 'plantgw cluster 1', label, 32))
 }
 
-/** What tells tokens of different secrets apart. */
+/** Public mark that distinguishes secrets. */
 function markOf(secret: string): string {
   return keyOf(secret, 'mark').subarray(0, 6).toString('base64url')
 }
@@ -54,7 +54,7 @@ export function createSeal({ secrets, onForeign = () => {} }: SealOptions, label
         return undefined
       }
       const bytes = Buffer.from(text, 'base64url')
-      // Decoding is lenient: several texts would be the same bytes.
+      // Decoding is lenient: several texts decode to the same bytes.
       if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== text) return undefined
       const decipher = createDecipheriv('aes-256-gcm', own, bytes.subarray(0, NONCE), { authTagLength: TAG })
       decipher.setAAD(Buffer.from(bound))

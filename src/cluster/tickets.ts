@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { createSeal, type SealOptions } from './seal.ts'
 
 /**
- * What a session id tells every replica. `session`: HTTP tools, for which replicas remember nothing.
- * `upstream`: a session of a streamable HTTP server, which any replica can go on with. `held`: one replica holds
- * what the session is.
+ * The data of a session in its id. `session`: HTTP tools, for which replicas keep no state.
+ * `upstream`: a session of a streamable HTTP server, which any replica can continue. `held`: one replica holds
+ * the session's state.
  */
 export interface Ticket {
   readonly kind: 'session' | 'upstream' | 'held'

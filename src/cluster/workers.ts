@@ -96,7 +96,7 @@ export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluste
   }
 }
 
-/** By rendezvous hashing of the numbers: when a worker ends, only what it had has another place, until it is replaced. */
+/** Rendezvous hashing of worker numbers: when a worker ends, only its keys move, until it is replaced. */
 function placeOf(key: string, workers: readonly WorkerPlace[]): WorkerPlace | undefined {
   const weightOf = ({ worker }: WorkerPlace) => createHash('sha256').update(`${worker} ${key}`).digest('hex')
   const weighed = workers.map((place) => ({ place, weight: weightOf(place) }))

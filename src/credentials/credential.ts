@@ -8,7 +8,7 @@ import { tokenAsker } from './token-endpoint.ts'
 
 export type { SentHeader } from './token-cache.ts'
 
-/** Who asks, as far as it is known. */
+/** The known facts about a caller. */
 export interface CallerFacts {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -16,26 +16,26 @@ export interface CallerFacts {
   readonly identity?: Identity | undefined
 }
 
-/** What one caller's requests to a server are sent with. */
+/** The credential for one caller's requests to a server. */
 export interface Credential {
-  /** The same for callers that share it; part of what keeps sessions apart. */
+  /** Equal for callers that share it; part of the key of sessions. */
   readonly key: string
-  /** Without a promise where it is known. */
+  /** Without a promise if the header is cached. */
   header(): SentHeader | Fault | Promise<SentHeader | Fault>
-  /** Another one after a server refused it (401); undefined: there is none. */
+  /** A new header after a server refused the old one (401); undefined: there is none. */
   renew(refused: SentHeader): Promise<SentHeader | Fault | undefined>
-  /** The values that were sent of late; another list when they change. */
+  /** Recently sent values; a new list object when they change. */
   sent(): readonly string[]
 }
 
 /** The `credentials` of one server. */
 export interface Credentials {
-  /** Whether each caller has others. */
+  /** Whether each caller has its own credential. */
   readonly perCaller: boolean
   of(facts: CallerFacts): Credential | Fault
 }
 
-/** What has `credentials`: a server of tools, or an MCP server. */
+/** A server with `credentials`: of HTTP tools, or an MCP server. */
 interface Owner {
   name: string
   credentials?: CredentialSettings
@@ -44,10 +44,10 @@ interface Owner {
 export type CredentialParts = Pick<IssuerParts, 'http' | 'guards' | 'log'> &
   Partial<Pick<IssuerParts, 'steady'>>
 
-/** Credentials by their servers, each made once. Undefined where a server has none. */
+/** The credentials of a server, created once. Undefined if a server has none. */
 export type CredentialsOf = (server: Owner) => Credentials | undefined
 
-/** @param given guards: what judges connections to authorization servers. `steady`: default the clock of the process */
+/** @param given guards: of connections to authorization servers. `steady`: a monotonic clock; default the process's */
 export function credentialsFor(given: CredentialParts): CredentialsOf {
   const parts = { steady: () => performance.now(), ...given }
   const made = new WeakMap<Owner, Credentials>()
@@ -91,12 +91,12 @@ function createCredentials(
   }
 }
 
-/** A token with other scopes, or of another client, may do other things, also where it is of the same person. */
+/** Part of the key are scopes and client: tokens of the same person with others may permit other actions. */
 function keyOf({ caller, clientId = '', scopes }: Identity): string {
   return JSON.stringify([caller, clientId, [...scopes].sort()])
 }
 
-/** @param subject the caller's own token, newer than what the cache knows */
+/** @param subject the caller's own token, newer than the cached one */
 function credentialOf(tokens: TokenCache, key: string, subject: string | undefined): Credential {
   tokens.update(key, subject)
   return {

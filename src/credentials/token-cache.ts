@@ -38,9 +38,9 @@ const MAX_ASKED = 100
 const STALE = 0.8
 /** The part of its lifetime after which it is not used: it has to arrive before it expires. */
 const USABLE = 0.95
-/** Milliseconds for which a failure is the answer to all who ask. */
+/** Milliseconds for which a failure is cached. */
 const FAILURE_TTL = 2_000
-/** Milliseconds within which a second refusal fetches no other token: the server refuses all of them. */
+/** Milliseconds after a refusal in which another one fetches no new token: the server refuses all of them. */
 const RENEWAL_PAUSE = 10_000
 
 /** The tokens of one server, by caller: each fetched once for all that wait for it. */

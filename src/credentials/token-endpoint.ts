@@ -6,11 +6,11 @@ import { type HttpAnswer, NetFault } from '../net/index.ts'
 import { shorten } from '../text/index.ts'
 import type { AskToken, FetchedToken } from './token-cache.ts'
 
-/** Characters: what is longer is not found again in answers, to be masked there. */
+/** Maximum characters of a token: longer ones could not be masked in answers. */
 const MAX_TOKEN = 8_000
-/** Seconds, where an answer does not say how long its token lives (RFC 6749, 5.1). */
+/** Lifetime in seconds of a token without `expires_in` (RFC 6749, 5.1). */
 const DEFAULT_LIFETIME = 300
-/** Seconds: what a timer and a clock can be trusted with. */
+/** Maximum lifetime in seconds, as timers and clocks drift. */
 const MAX_LIFETIME = 86_400
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -26,7 +26,7 @@ class TokenFault extends Error {
   }
 }
 
-/** Asks for tokens: for the gateway (RFC 6749, 4.4), or in exchange for those of callers (RFC 8693, 2.1). */
+/** Requests tokens for the gateway (RFC 6749, 4.4), or in exchange for callers' tokens (RFC 8693, 2.1). */
 export function tokenAsker(
   server: string,
   settings: CredentialSettings,
@@ -54,7 +54,7 @@ export function tokenAsker(
   }
 }
 
-/** Whether a client logs in by the form: it is to, or the server takes nothing else of the two (RFC 8414, 2). */
+/** Whether client credentials go into the form: by the settings, or as the server supports only that (RFC 8414, 2). */
 function postsLogin({ clientAuthentication }: CredentialSettings, methods: readonly unknown[] = []): boolean {
   if (clientAuthentication !== undefined) return clientAuthentication === 'post'
   return methods.includes('client_secret_post') && !methods.includes('client_secret_basic')
@@ -79,7 +79,7 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
 /** Characters of a server's own words. */
 const MAX_WORDS = 200
 
-/** What a server says of a request (RFC 6749, 5.2), also in members that others have for it. */
+/** The error in a server's answer (RFC 6749, 5.2), also in nonstandard members. */
 function wordsOf(answer: Record<string, unknown>, secrets: readonly string[]): string {
   const { error, error_description: description, message, detail } = answer
   const words = [error, description, message, detail].filter((one) => typeof one === 'string' && one !== '')
@@ -115,7 +115,7 @@ function tokenOf({ status, body }: HttpAnswer, origin: string, secrets: readonly
   return { token, lifetime: Math.min(Math.max(known, 0), MAX_LIFETIME) * 1000 }
 }
 
-/** What a fault of the network is for those who wait for a token. */
+/** Converts a network fault for callers that wait for a token. */
 const KINDS: Partial<Record<NetFault['kind'], FaultKind>> = {
   timeout: 'timeout',
   'connect-timeout': 'timeout',

@@ -1,8 +1,8 @@
 /**
- * What an error of a database driver means. `unreachable`: there is no connection, or it does not answer in time, or
- * leads to a server that takes no changes; the connection is given up, and so it is for `refused`: credentials, or a
- * database that does not exist. `retry`: the server undid the statement so that another one could go on. `taken`: the
- * key exists already. `full`: no space left.
+ * Class of a database driver's error. `unreachable`: no connection, no answer in time, or a read-only server; the
+ * connection is given up. `refused`: wrong credentials or no such database; also given up.
+ * `retry`: the server rolled the statement back in favour of another one. `taken`: the
+ * key exists. `full`: no space left.
  */
 export type SqlFault = 'unreachable' | 'refused' | 'retry' | 'taken' | 'full' | 'failed'
 

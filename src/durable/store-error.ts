@@ -1,5 +1,5 @@
 /**
- * Why a store did not do what it was asked. `unreachable`: no connection to the server, or no answer in time, so that a
+ * Why a store operation failed. `unreachable`: no connection to the server, or no answer in time; a
  * change may have been made all the same; `refused`: the server refuses the credentials, or has no such database;
  * `locked`: another process writes; `damaged`: not a store of this kind; `full`: no space or quota left; `invalid`: a
  * change that cannot be stored; `unsupported`: not by this kind of store; `closed`; `failed`: anything else.

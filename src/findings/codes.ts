@@ -2,7 +2,7 @@ export type Severity = 'error' | 'warning' | 'info'
 
 import CATALOGUE from './catalogue.json' with { type: 'json' }
 
-/** What a code stands for. `docs/findings.md` and `plantgw explain` are made from it. */
+/** Description of a code, for `docs/findings.md` and `plantgw explain`. */
 export interface CodeInfo {
   /** The check that the code belongs to. */
   check: CheckName
@@ -10,7 +10,7 @@ export interface CodeInfo {
   title: string
   /** Why it is a fault: what would happen if it were served. */
   cause: string
-  /** What to do. */
+  /** The remedy. */
   fix: string
   /** YAML that gives the finding. */
   wrong?: string
@@ -41,7 +41,7 @@ interface Entry extends Omit<CodeInfo, 'wrong' | 'right'> {
   right?: string[]
 }
 
-/** The closed catalogue of findings, in the order in which a file meets them. */
+/** The closed catalogue of findings, in the order of the checking stages. */
 export const CODES = Object.fromEntries(
   Object.entries(CATALOGUE as Record<string, Entry>).map(([code, { wrong, right, ...info }]) => [
     code,
@@ -58,7 +58,7 @@ export function checkOf(code: FindingCode): CheckName {
   return CODES[code].check
 }
 
-/** What the catalogue says of a code. */
+/** The catalogue's entry for a code. */
 export function codeInfo(code: FindingCode): CodeInfo {
   return CODES[code]
 }

@@ -2,7 +2,7 @@ import { CODES, checkOf, codeInfo, type FindingCode } from './codes.ts'
 import { palette } from './format.ts'
 
 /**
- * What a finding means, for a terminal: the text of the catalogue, from which `docs/findings.md` is made too.
+ * Explains a finding for a terminal, with the catalogue's text, which `docs/findings.md` has too.
  * Ends with a line feed.
  */
 export function explain(code: FindingCode, { color }: { color: boolean }): string {

@@ -21,11 +21,11 @@ export interface Finding {
   message: string
   /** How to fix it, as an instruction; begins with the suggestion. */
   hint?: string
-  /** What was most likely meant. */
+  /** The most likely intended word. */
   suggestion?: string
   /** Other places that belong to it, such as the first of two duplicates. */
   related?: { file: string; range?: Range; message: string }[]
-  /** What `--fix` writes; only where it is unambiguous. */
+  /** The edit of `--fix`, only if unambiguous. */
   fix?: Fix
 }
 
@@ -61,7 +61,7 @@ export function finding(code: FindingCode, file: string, message: string, more: 
 
 const RANK = { error: 0, warning: 1, info: 2 }
 
-/** What is said of names of files comes after all that is wrong in any of them. */
+/** Findings about file names come after all others. */
 const LAST: ReadonlySet<string> = new Set(['file-name'])
 
 /** A new list by file, place, severity, code and message: the same whatever order the stages ran in. */
@@ -92,7 +92,7 @@ export function countFindings(findings: readonly Finding[]) {
   return counts
 }
 
-/** Of a command that checks: 1 when there is an error, else 0. */
+/** Exit code of a checking command: 1 if there is an error, else 0. */
 export function exitCode(findings: readonly Finding[]): 0 | 1 {
   return hasErrors(findings) ? 1 : 0
 }
@@ -113,20 +113,20 @@ export interface Locate {
   has(path: Path): boolean
 }
 
-/** A file in which things are found. */
+/** A file with findings. */
 export interface Place {
   file: string
   text: string
   locate: Locate
 }
 
-/** What was most likely meant instead of a word. */
+/** The most likely intended word. */
 export interface Suggestion {
   suggestion?: string
   fix?: Replacement
 }
 
-/** What `--fix` writes, where `was` stands in the file as it was read. */
+/** An edit of `--fix`: it replaces `was` of the file as read. */
 export interface Replacement {
   was: string
   now: string
@@ -183,7 +183,7 @@ export function toFinding(report: Report, place: Place): Finding {
   })
 }
 
-/** What can stand in YAML with and without quotes: names, paths and origins. */
+/** Texts that are the same in YAML with and without quotes: names, paths and origins. */
 const SAFE = /^[\w./][\w./~@-]*(?::\/\/[\w.-]+(?::\d+)?)?$/
 
 /** Nothing where an alias, a variable or an escape stands for the text. */

@@ -8,11 +8,11 @@ const STYLES = ['bold', 'dim', 'red', 'green', 'yellow', 'blue', 'cyan'] as cons
 export type Paint = (text: string) => string
 export type Palette = Readonly<Record<(typeof STYLES)[number], Paint>>
 
-/** Whether it is a terminal is the caller's to know. */
+/** The caller decides whether the output is a terminal. */
 const COLOURED: ChalkInstance = new Chalk({ level: 1 })
 const PLAIN = Object.fromEntries(STYLES.map((name) => [name, (text: string) => text])) as Palette
 
-/** What colours text for a terminal, or leaves it as it is. */
+/** Functions that colour text for a terminal, or return it unchanged. */
 export function palette(color: boolean): Palette {
   return color ? COLOURED : PLAIN
 }

@@ -86,7 +86,7 @@ function columnOf(cells: readonly Cell[], offset: number): number {
   return (cells.findLast((cell) => cell.offset <= offset) ?? cells[0]!).column
 }
 
-/** What does not fit is cut on the left as far as needed to show the place in the middle third. */
+/** Cuts a long line on the left only as far as needed to show the place in the middle third. */
 function windowStart(first: number, stop: number, total: number, width: number): number {
   if (total <= width || stop <= width - 1) return 0
   return Math.max(0, Math.min(first - Math.floor(width / 3), total - width))

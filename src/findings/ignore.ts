@@ -2,7 +2,7 @@ import { CODES, type FindingCode } from './codes.ts'
 import { type Finding, finding, type Range, sortFindings, suggest } from './finding.ts'
 
 export interface IgnoreOptions {
-  /** Whether all that a code stands for was looked for; of others nothing can be said to be silenced in vain. */
+  /** Whether all checks for a code ran; only then can a comment for it be reported as unused. */
   ran: (code: FindingCode, file: string) => boolean
 }
 

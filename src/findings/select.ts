@@ -1,7 +1,7 @@
 import { type CheckName, checkOf, type FindingCode, type Severity } from './codes.ts'
 import { type Finding, sortFindings } from './finding.ts'
 
-/** Which findings are wanted, and as what. */
+/** The findings to report. */
 export interface Selection {
   /** The only checks and codes to report. Empty: all. */
   only: readonly string[]
@@ -11,7 +11,7 @@ export interface Selection {
   severity: Readonly<Record<string, Severity | 'off'>>
 }
 
-/** Whether what a code stands for is looked for. */
+/** Whether findings with this code are reported. */
 export function isWanted(code: FindingCode, { only, skip, severity }: Selection): boolean {
   const check: CheckName = checkOf(code)
   const named = (names: readonly string[]) => names.includes(code) || names.includes(check)

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/** Classes of addresses, in the order in which an address is said to be of one. */
+/** Classes of addresses; the first match wins. */
 const CLASSES = {
   metadata: {
     v4: [
@@ -44,7 +44,7 @@ const CLASSES = {
   },
 } satisfies Record<string, { v4: string[]; v6: string[]; more?: string[] }>
 
-/** What an address may be, apart from an address of the gateway itself. */
+/** Class of an address other than the gateway's own. */
 export type AddressClass = keyof typeof CLASSES
 
 /**

@@ -13,20 +13,20 @@ export interface BreakerRules {
   longest: number
 }
 
-/** Of what is started: one failure may have been chance. */
+/** Rules for starts: a single failure may be chance. */
 const OF_STARTS: BreakerRules = { failures: 2, pause: FIRST_PAUSE, longest: 30_000 }
 
-/** The first attempt after a pause may show that it works again: until then there is no other. */
+/** After a pause, one attempt tests whether the upstream works again; until its result no other is sent. */
 export type BreakerState = 'closed' | 'half-open' | 'open'
 
 export interface BreakerChange {
   key: string
   state: 'open' | 'closed'
-  /** Of the last failure; absent: it works. */
+  /** Reason of the last failure; absent: it works. */
   reason?: string
 }
 
-/** What failed the last time. */
+/** State after a failure. */
 interface Circuit {
   /** In a row. */
   count: number
@@ -72,7 +72,7 @@ export class Breaker {
     if (refusal !== undefined) return refusal
     const circuit = this.circuits.get(key)
     const isOpen = circuit !== undefined && this.isOpen(circuit)
-    // What began before it opened says nothing of how it is after the pause.
+    // The result of a request sent before the breaker opened says nothing about the state after the pause.
     const counts = () => {
       const current = this.circuits.get(key)
       return !current || !this.isOpen(current) || current.probe === permit

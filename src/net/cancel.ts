@@ -1,4 +1,4 @@
-/** What a request needs of an `AbortSignal`, which is one. */
+/** The part of an `AbortSignal` that requests use. */
 export interface CancelSignal {
   readonly aborted: boolean
   addEventListener(type: 'abort', listener: () => void): void

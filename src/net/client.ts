@@ -160,7 +160,7 @@ export class HttpClient {
   }
 }
 
-/** Of a way that is not the plain one: no two identities share a connection. */
+/** Key of a route other than the plain one, so that different identities never share a connection. */
 function keyOf({ proxy, tls }: Route): string {
   return ` ${JSON.stringify([proxy ? [proxyUrl(proxy), proxy.username, proxy.password] : null, tls?.key])}`
 }
@@ -278,7 +278,7 @@ function isStaleSocket(error: unknown): boolean {
   return error.code !== 'UND_ERR_SOCKET' || (socket?.bytesRead ?? 0) > 0
 }
 
-/** What comes of an exchange. */
+/** Result of an exchange. */
 interface Outcome {
   /** @param body a stream only where the options set no `maxSize` */
   resolve(head: Omit<HttpAnswer, 'body'>, body: Buffer | Readable): void
@@ -295,7 +295,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
   private head: Omit<HttpAnswer, 'body'> | undefined
   private stream: Readable | undefined
-  /** Of the body, where there are any: everything else sees decoded bytes. */
+  /** Content encodings of the body, if any; all other code sees decoded bytes. */
   private encodings: string[] | undefined
   private decoder: Decoder | undefined
   private readonly chunks: Buffer[] = []
@@ -385,7 +385,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { filter, maxSize } = this.options
     this.head = { status, reason, headers: filter?.headers(headers) ?? headers }
     if (headers['content-encoding'] !== undefined && !this.decodes(headers['content-encoding'])) return
-    // What an encoding hides is found out from what comes.
+    // The decoded length is unknown until the body arrives.
     const length = this.encodings ? 0 : Number(headers['content-length'] ?? 0)
     if (maxSize === undefined) queueMicrotask(() => this.passUnlessSoon(length > MAX_AT_ONCE))
     else if (length > maxSize && this.request.method !== 'HEAD') this.fail(this.tooLarge())
@@ -517,7 +517,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     const { state } = this
     this.settle()
-    // What follows the end of the encoded data is not read.
+    // Bytes after the end of the encoded data are not read.
     if (state === 'open') this.controller?.abort(this.fault('cancelled'))
     const { head, chunks, stream } = this
     const held = this.options.filter?.end()

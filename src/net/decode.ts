@@ -4,10 +4,10 @@ import { NetFault } from './faults.ts'
 
 /** Loaded for the first answer that is encoded. */
 const zlib = () => createRequire(import.meta.url)('node:zlib') as typeof import('node:zlib')
-/** What a server has flushed comes out at once: no event waits for the next one. */
+/** Emits flushed data at once, so that no event waits for the next one. */
 const flushed = () => ({ flush: zlib().constants.Z_SYNC_FLUSH })
 
-/** What `Accept-Encoding` may ask for. */
+/** Encodings for `Accept-Encoding`. */
 export const ENCODINGS = 'gzip, deflate, br'
 
 /** Makes the decoder of an encoding, given the first bytes. */

@@ -10,7 +10,7 @@ export interface ServerEvent {
 
 /** Where a stream of events can be gone on with, as far as its server said. */
 export interface StreamPosition {
-  /** Of the last event, where it can be sent as `Last-Event-ID`. */
+  /** Id of the last event, if it can be sent as `Last-Event-ID`. */
   id?: string | undefined
   /** Milliseconds after which to connect again. */
   retry?: number | undefined

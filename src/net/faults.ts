@@ -22,7 +22,7 @@ const KINDS = new Map(
 const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EPROTO|ERR_OSSL)/
 
 const UNTRUSTED = 'is signed by an authority that is not trusted here'
-/** What is wrong with the certificate, by the code of OpenSSL. */
+/** Certificate errors by OpenSSL code. */
 const CERTIFICATES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired',
   CERT_NOT_YET_VALID: 'is not valid yet',
@@ -35,7 +35,7 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
 }
 const NO_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO'])
 
-/** What an address is that may not be connected to. */
+/** Descriptions of the denied address classes. */
 const DENIED: Readonly<Record<string, string>> = {
   own: 'is this gateway itself',
   metadata: 'is at the address of a metadata service',
@@ -63,7 +63,7 @@ const CLAUSES = {
   timeout: (who) => `${who} did not respond in time`,
   cancelled: () => 'the call was cancelled',
   closed: (who) => `${who} closed the connection before its response was complete`,
-  /** What came is not HTTP. */
+  /** The response is not HTTP. */
   protocol: (who) => `${who} sent an invalid HTTP response`,
   headers: (who) => `the response headers of ${who} are too large`,
   'too-large': (who) => `the response of ${who} is larger than the limit`,
@@ -83,8 +83,8 @@ const CLAUSES = {
 export type NetFaultKind = keyof typeof CLAUSES
 
 /**
- * What is said of an answer, or a message of a server, that is larger than `maxResponseSize`.
- * @param who the host or server, and what else is known of the answer
+ * The message for an answer, or a server's message, that is larger than `maxResponseSize`.
+ * @param who the host or server, with details of the answer
  * @param limit bytes, decoded
  */
 export function tooLargeText(who: string, limit: number): string {
@@ -136,7 +136,7 @@ function tlsClause(who: string, code: string): string {
 }
 
 /**
- * What an error of a connection or of undici means.
+ * Classifies an error of a connection or of undici.
  * @param who names the host, such as its origin
  * @param proxied whether a proxy stands before the host
  */
@@ -148,7 +148,7 @@ export function netFault(error: unknown, who: string, proxied = false): NetFault
     const reason = (error as Error).message
     return new NetFault(kind, who, `${CLAUSES.request(who)}: ${reason}`, code, { cause: error })
   }
-  // Which of the two sent it cannot be seen.
+  // The sender may be either of the two.
   const sender = proxied && kind === 'protocol' ? `the proxy of ${who}, or ${who} itself,` : who
   return NetFault.of(kind, sender, code, error)
 }

@@ -30,7 +30,7 @@ export interface GuardRules {
   forProxies?: Guard
 }
 
-/** What judges the connections of one tenant's configurations. */
+/** Guards of outbound connections of one tenant's configurations. */
 export interface Guards {
   /** Hosts that the author of a configuration names. */
   named: Guard

@@ -15,7 +15,7 @@ export function linkTargets(header: string, relation: string): string[] {
 
 interface Link {
   target: string
-  /** Of `rel` and `anchor` the first one counts. */
+  /** The first `rel` and `anchor` count. */
   params: { rel?: string; anchor?: string }
 }
 

@@ -29,14 +29,14 @@ const OWN = new Set<NetFaultKind>(['cancelled', 'outbound', 'no-room', 'request'
 const ANSWERED = new Set<NetFaultKind>(['headers', 'too-large', 'encoding'])
 
 /**
- * What became of repeating a request: `ok` and `failed`: it was repeated; `budget` and `deadline`: it was not, as too many
- * are repeated, or as the time of the call would be over.
+ * Result of a retry: `ok` and `failed`: it was sent; `budget` and `deadline`: it was not sent, because of too many
+ * retries, or because the call would time out.
  */
 export type RetryOutcome = 'ok' | 'failed' | 'budget' | 'deadline'
 
-/** What makes the calls of one upstream resilient. */
+/** Retry and breaker options of one upstream. */
 export interface ResilienceOptions {
-  /** Of the server, for people. */
+  /** Name of the server, for messages. */
   name: string
   /** Absent: every request is sent. Milliseconds. */
   breaker?: { failures: number; pause: number } | undefined
@@ -82,7 +82,7 @@ export class Resilience {
       breaker && new Breaker({ ...breaker, longest: Math.max(breaker.pause, LONGEST_OPEN) }, now, onBreaker)
   }
 
-  /** Of the worst origin; undefined: there is no breaker. */
+  /** State of the worst origin; undefined: there is no breaker. */
   state(): BreakerState | undefined {
     return this.breaker?.state()
   }
@@ -141,12 +141,12 @@ export class Resilience {
   }
 }
 
-/** Whether the upstream has dealt with the request. */
+/** Whether the upstream handled the request. */
 function isGood(result: Answered | NetFault): boolean {
   return !(result instanceof NetFault) && result.status < 500 && !PASSING_STATUS.has(result.status)
 }
 
-/** Whether another request may get what this one did not. */
+/** Whether a retry may succeed. */
 function isPassing(result: Answered | NetFault, unsent: boolean): boolean {
   if (!(result instanceof NetFault)) return !unsent && PASSING_STATUS.has(result.status)
   return (unsent ? UNSENT : PASSING).has(result.kind) && !result.answered

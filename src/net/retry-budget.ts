@@ -2,7 +2,7 @@
 const SLICE = 10_000
 /** Parts that are looked back on: a minute. */
 const SLICES = 6
-/** Of the calls in that time, so many may be repeated: an outage must not multiply what an upstream gets. */
+/** Share of recent calls that may be retried, so that an outage does not multiply the upstream's load. */
 const SHARE = 0.2
 /** Repeated requests in that time, however few calls there are. */
 const FLOOR = 10

@@ -18,8 +18,8 @@ function isLoopbackV6(address: string): boolean {
 }
 
 /**
- * What keeps a text from being a URL whose traffic cannot be read or changed on the way: `form`: it is no URL of
- * HTTP without credentials and fragment. `insecure`: it is not https, and not on this machine.
+ * The reason why a URL does not protect its traffic: `form`: it is not an HTTP URL without credentials and
+ * fragment. `insecure`: it is neither https nor on this machine.
  */
 export function urlFault(text: string): 'form' | 'insecure' | undefined {
   if (!URL.canParse(text)) return 'form'

@@ -11,7 +11,7 @@ export interface TlsFiles {
   clientCa?: string
 }
 
-/** What is wrong with a file, or with PEM text that stands in place of one. */
+/** An error in a file, or in inline PEM text. */
 export interface TlsFault<Member extends string = keyof TlsFiles> {
   member: Member
   /** A sentence without a full stop that names the file; never a part of a key. */
@@ -22,7 +22,7 @@ export interface TlsFault<Member extends string = keyof TlsFiles> {
 }
 
 export interface ReadTls {
-  /** Of a context; undefined where a fault keeps it from being made. */
+  /** Context options; undefined if a fault prevents them. */
   context: SecureContextOptions | undefined
   faults: TlsFault[]
 }
@@ -39,7 +39,7 @@ export function readTls(files: TlsFiles, now: number = Date.now()): ReadTls {
   return { context, faults: faults as TlsFault[] }
 }
 
-/** Of a server that is called: each PEM text, or the absolute path of a PEM file. */
+/** TLS settings of an upstream: PEM text, or the absolute path of a PEM file. */
 export interface ClientTlsSettings {
   /** Authorities that the server's certificate must be of; absent: those that Node.js trusts. */
   ca?: string
@@ -55,9 +55,9 @@ export interface ClientTls {
   key: string
   context: SecureContext
   serverName?: string | undefined
-  /** Whether the server is shown a certificate. */
+  /** Whether a client certificate is sent. */
   isIdentity: boolean
-  /** What is left of it for other origins, to which a redirect leads: no certificate is shown there. */
+  /** Settings for other origins after a redirect: no client certificate is sent there. */
   elsewhere?: ClientTls | undefined
 }
 
@@ -179,7 +179,7 @@ function readPems(
   return { context: undefined, faults }
 }
 
-/** What OpenSSL says against certificates and a key; undefined: nothing. */
+/** OpenSSL's error for certificates and a key; undefined: they are valid. */
 function contextFault(pems: Pems): string | undefined {
   try {
     createSecureContext(pems)

@@ -92,13 +92,13 @@ export interface OpenOptions extends Route {
 /** Takes secrets out of an answer. */
 export interface AnswerFilter {
   headers(headers: AnswerHeaders): AnswerHeaders
-  /** @returns the bytes that can go on; the rest is held back until more comes, or `end` */
+  /** @returns bytes to pass on; the rest is held until more bytes arrive, or `end` */
   push(chunk: Buffer): Buffer
   end(): Buffer
 }
 
 export interface HttpClientOptions {
-  /** Path of the Unix socket to which every connection goes, whatever the origin says. */
+  /** Path of the Unix socket for every connection, whatever the origin. */
   socketPath?: string
   /** Milliseconds to open a connection, for requests that say nothing else. Default 10 s. */
   connectTimeout?: number

@@ -2,11 +2,11 @@ import { type Notifier, reloadTarget } from '../config/index.ts'
 import { type Guard, serverMessage } from '../net/index.ts'
 import { askGateway, pageText } from './ask-gateway.ts'
 
-/** What came of a notification. */
+/** Result of a notification. */
 export interface Notified {
   /** One line for people. */
   line: string
-  /** What a gateway that was called refused, or the first error that it tells of; others say it in their logs. */
+  /** The refusals of a called gateway, or its first error; others report them in their logs. */
   fault?: string
 }
 

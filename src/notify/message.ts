@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { parse } from '../json/index.ts'
 
-/** What is published on a topic: that configurations changed, never a configuration; receivers read their own store. */
+/** The published message: that configurations changed, never a configuration; receivers read their own store. */
 export interface ReloadMessage {
   event: 'reload'
   /** The configuration that changed; absent: any of them. */

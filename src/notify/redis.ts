@@ -108,7 +108,7 @@ function judgingMasters(guard: Guard): (at: string) => null {
   }
 }
 
-/** Of every connection. */
+/** Options of every connection. */
 function optionsOf({ username, password }: RedisServer | RedisSettings): RedisOptions {
   return {
     connectionName: 'plantgw',

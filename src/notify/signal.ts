@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isAlive } from '../durable/process.ts'
 import { isGateway, PidFileError, readPid } from './pidfile.ts'
 
-/** Those that `plantgw serve` reads its configurations again for. */
+/** Signals on which `plantgw serve` reads its configurations again. */
 export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
 /**

@@ -71,7 +71,7 @@ export function directoryStore(folder: string, env: Env, tenants?: Tenants): Con
       const unread = findings.find(({ code }) => code === 'unreadable-file')
       const there = new Map(configurations.map((one) => [qualifiedName(one), one.version]))
       const conflicts = conflictsOf(changes, (identity) => there.get(qualifiedName(identity)))
-      // What cannot be read looks like a file that is gone.
+      // An unreadable file must not count as deleted.
       if (conflicts.length > 0 && unread) throw readError(unread)
       if (conflicts.length > 0) return { kind: 'conflict', conflicts }
       const files: FileChange[] = []
@@ -118,7 +118,7 @@ function versionOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }
 
-/** Of all files: names, times and sizes; `settle` has to come first. */
+/** Hash of names, times and sizes of all files; call `settle` first. */
 async function revisionOf(folder: string): Promise<string> {
   const hash = createHash('sha256')
   for (const file of await filesOf(folder, [])) {

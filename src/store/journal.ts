@@ -44,7 +44,7 @@ export async function changeFiles(folder: string, changes: readonly FileChange[]
   }
 }
 
-/** Whether changes are under way, or were left half done. */
+/** Whether changes are in progress, or were left incomplete. */
 export async function isUnsettled(folder: string): Promise<boolean> {
   return stat(join(folder, JOURNAL)).then(
     () => true,

@@ -3,7 +3,7 @@ import { type QueryExecutorProvider, sql } from 'kysely'
 import { retryPause } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 
-/** The channel of PostgreSQL on which changes are told; channels belong to one database. */
+/** The PostgreSQL channel for change notifications; channels belong to one database. */
 const CHANNEL = 'plantgw_configuration'
 /** Milliseconds to connect. */
 const CONNECT_TIMEOUT = 5_000

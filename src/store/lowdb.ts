@@ -141,7 +141,7 @@ function next(before: History, changes: readonly Change[], { author, message }: 
   return { history, versions }
 }
 
-/** What is in the file now; `held` itself when it is the same file still. */
+/** The contents of the file; `held` itself if the file is unchanged. */
 async function load(path: string, held: Held): Promise<Held> {
   try {
     const file = await open(path)

@@ -6,11 +6,11 @@ import { departure } from './store.ts'
 
 /** The tables, as they are after all migrations. */
 export interface Tables {
-  /** What is served: one record for each configuration. */
+  /** Served configurations, one row each. */
   plantgw_configuration: Row & { text: string }
-  /** Every version there was; without a text where it deleted the configuration. */
+  /** All versions; without a text if the version deleted the configuration. */
   plantgw_configuration_version: Row & { text: string | null }
-  /** One row, counted up by every change; its lock makes changes one after the other. */
+  /** One row, incremented by every change; its lock serializes changes. */
   plantgw_configuration_revision: { id: number; value: string | number }
 }
 
@@ -25,7 +25,7 @@ export interface Row {
   message: string | null
 }
 
-/** A migration that was released is never changed; MySQL may be stopped in the middle of one and begin it again. */
+/** Never change a released migration. MySQL may be interrupted in the middle of one and run it again. */
 export function migrations(type: DatabaseType): Record<string, Migration> {
   const text = type === 'mysql' ? sql`longtext` : sql`text`
   const end =
@@ -100,7 +100,7 @@ async function departuresOf(db: Kysely<Tables>): Promise<Row[]> {
     .select(['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'])
     .select((eb) => eb('text', 'is', null).as('deleted'))
     .orderBy('version')
-    // A departure that was written already comes before what it makes way for.
+    // A recorded deletion comes before the version that follows it.
     .orderBy('deleted', 'desc')
     .execute()
   const latest = new Map<string, (typeof rows)[number]>()

@@ -4,11 +4,11 @@ import type { Finding } from '../findings/index.ts'
 
 /** A configuration as it is stored, without its text. */
 export interface StoredSummary extends Identity {
-  /** Of one configuration each version is another; counted from 1, or a hash of the text in a folder. */
+  /** Differs for each version of a configuration; counted from 1, or a hash of the text in a folder. */
   version: string
   /** ISO 8601, UTC. */
   updatedAt: string
-  /** Who wrote this version; absent where the store does not keep it. */
+  /** Author of this version; absent if the store does not record it. */
   author?: string
   /** Why. */
   message?: string
@@ -31,7 +31,7 @@ export interface HistoryEntry extends StoredSummary {
  */
 export type Change = Identity & ({ version?: string; text: string } | { version: string; deleted: true })
 
-/** Who changes something, and why. */
+/** Author and message of a change. */
 export interface Reason {
   author: string
   message?: string
@@ -55,7 +55,7 @@ export interface Snapshot {
   revision: string
   /** By name, then by tenant. */
   configurations: StoredConfiguration[]
-  /** What could not be read as a configuration; only in a folder, where anyone may write. */
+  /** Findings for unreadable configurations; only in a folder, where anyone may write. */
   findings: Finding[]
 }
 
@@ -81,8 +81,8 @@ export interface ConfigurationStore {
   /** Another text after any change, and cheap: for polling. */
   revision(): Promise<string>
   /**
-   * Calls `then` soon after a change that anyone made, and when changes may have been missed; it may be called for
-   * nothing. Only of a store whose server tells by itself; ends with `close` of what it returns.
+   * Calls `then` soon after any change, and when changes may have been missed; spurious calls are
+   * possible. Only for stores whose server notifies; `close` of the returned object ends it.
    */
   listen?(then: () => void): { close(): Promise<void> }
   /** May be called twice. */

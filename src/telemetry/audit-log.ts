@@ -15,7 +15,7 @@ const files = {
 
 export interface AuditLogOptions {
   to: 'file' | 'stdout' | 'stderr'
-  /** Of the file, absolute; it is made with mode 0600, in a folder that is there. */
+  /** Absolute path; created with mode 0600 in an existing folder. */
   path?: string
   log: Logger
   /** Is called for every line for which there was no room. */
@@ -41,7 +41,7 @@ const NEWLINE = 0x0a
 export class AuditLog {
   private readonly target: Target
   private waiting: string[] = []
-  /** What is being written, and how much of it is. */
+  /** The batch being written, and the bytes of it already written. */
   private batch: Buffer | undefined
   private written = 0
   /** Bytes of `waiting` and `batch`. */
@@ -141,7 +141,7 @@ export class AuditLog {
     )
   }
 
-  /** Writes a batch, or more of the one that was not written whole. */
+  /** Writes a batch, or the rest of a partly written one. */
   private async step(): Promise<void> {
     const isNew = await this.target.ready()
     // The beginning of a line that a file which is gone has.
@@ -169,7 +169,7 @@ export class AuditLog {
   }
 }
 
-/** A file, which somebody may rename or remove, or a stream of the process. */
+/** A file, which may be renamed or removed, or a stream of the process. */
 class Target {
   private readonly path: string | undefined
   private fd: number | undefined
@@ -181,7 +181,7 @@ class Target {
     if (to !== 'file') this.fd = to === 'stdout' ? 1 : 2
   }
 
-  /** Opens the file, again where another one or none is at its path now; whether it did. */
+  /** Opens the file, also if its path now has another file or none. @returns whether it did */
   async ready(): Promise<boolean> {
     const { path } = this
     if (path === undefined) return false
@@ -191,7 +191,7 @@ class Target {
       await this.close()
     }
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
-    // Opening a named pipe without a reader would wait; a symbolic link may be that of others who write to the folder.
+    // Opening a named pipe without a reader would block; a symbolic link may have been planted in the folder.
     const fd = await files.open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
     try {
       await this.take(fd)
@@ -209,12 +209,12 @@ class Target {
     this.inode = found.ino
     this.device = found.dev
     if (found.size === 0n) return
-    // A process that was killed may have left half of a line.
+    // A killed process may have left an incomplete line.
     const { buffer } = await files.read(fd, Buffer.alloc(1), 0, 1, Number(found.size) - 1)
     if (buffer[0] !== NEWLINE) await files.write(fd, '\n')
   }
 
-  /** @returns bytes that were written: all, or fewer */
+  /** @returns number of bytes written, possibly fewer than given */
   async write(bytes: Buffer, from: number): Promise<number> {
     const rest = bytes.subarray(from)
     const end = this.path === undefined ? rest.lastIndexOf(NEWLINE, WHOLE - 1) + 1 : 0

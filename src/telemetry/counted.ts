@@ -1,8 +1,8 @@
 import { AggregatorRegistry, type MetricObject, type MetricValue, type Registry } from 'prom-client'
 
-/** What one process has counted, as plain data for the process that adds it up. */
+/** Metrics of one process, as plain data for the process that sums them. */
 export interface Counted {
-  /** Of each registry, in the order of the gateway. */
+  /** Metrics of each registry, in the gateway's order. */
   registries: Metric[][]
 }
 
@@ -12,7 +12,7 @@ type Metric = Omit<MetricObject, 'aggregator'> & {
   aggregator?: string
 }
 
-/** Of the process that asks it stays; prom-client leaves it out where there are several. */
+/** Metrics that keep the parent's value; prom-client drops them when it aggregates. */
 const OF_THE_FIRST = new Set(['process_start_time_seconds'])
 
 export async function countedIn(registries: readonly Registry[]): Promise<Counted> {
@@ -32,7 +32,7 @@ export function summed(all: readonly Counted[]): Registry[] {
   })
 }
 
-/** What stays of a process that has ended. */
+/** The metrics that remain of an ended process. */
 export function withoutGauges({ registries }: Counted): Counted {
   return { registries: registries.map((metrics) => metrics.filter(isCounter)) }
 }
@@ -42,12 +42,12 @@ function isCounter({ type }: Metric): boolean {
   return String(type) === 'counter' || String(type) === 'histogram'
 }
 
-/** What two processes have counted that have ended, as one. */
+/** The sum of the metrics of two ended processes. */
 export function folded(one: Counted | undefined, other: Counted): Counted {
   return one ? { registries: summed([one, other]).map(metricsIn) } : other
 }
 
-/** What was added up keeps its values beside the function that gives them. */
+/** Aggregated metrics keep their values beside `get`, which is removed. */
 function metricsIn(registry: Registry): Metric[] {
   return (registry.getMetricsAsArray() as unknown as (Metric & { get: unknown })[]).map(
     ({ get: _, ...metric }) => metric,

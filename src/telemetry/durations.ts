@@ -13,7 +13,7 @@ interface Cell {
 
 /** A histogram of OpenTelemetry, which Prometheus reads too. */
 export class Durations {
-  /** Of the metric, as Prometheus has it. */
+  /** Name of the metric in Prometheus. */
   readonly metricName: string
   private readonly metric: Histogram
   private readonly labels: readonly string[]

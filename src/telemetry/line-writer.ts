@@ -23,7 +23,7 @@ export class LineWriter implements DestinationStream {
   private waiting: string[] = []
   private size = 0
   private dropped = 0
-  /** What is being written, or could not be written yet. */
+  /** Bytes being written, or not yet written. */
   private batch = Buffer.alloc(0)
   /** Bytes that the system may be writing now. */
   private inFlight = 0
@@ -32,7 +32,7 @@ export class LineWriter implements DestinationStream {
   /** The reader is gone. */
   private isOver = false
 
-  /** Of the last record: the writer's own are written in it too. */
+  /** Form of the last record, also used for the writer's own records. */
   private form: Form = asItIs
 
   constructor(private readonly fd: number) {

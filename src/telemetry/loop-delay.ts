@@ -1,27 +1,27 @@
 import type { Steps } from '../text/index.ts'
 import type { Logger } from './log.ts'
 
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two measurements. */
 const INTERVAL = 20
-/** Milliseconds in which nothing else is done that are reported. */
+/** Milliseconds of blocking from which it is reported. */
 const LONG = 100
-/** Milliseconds from which a part of the work may be why. */
+/** Milliseconds from which a piece of work may be the cause. */
 const NOTICED = LONG / 2
 
-/** A part of the work that was done in one go. */
+/** A piece of synchronous work. */
 interface Held {
-  /** What was done, such as `compile a configuration`. */
+  /** The kind of work, such as `compile a configuration`. */
   stage: string
-  /** Of the router, or a file where there is none yet. */
+  /** Its router, or a file if there is no router yet. */
   of: string
   ms: number
 }
 
-/** The longest since the last look. */
+/** The longest piece since the last measurement. */
 let longest: Held | undefined
 
 /**
- * Does a part of the work, and remembers it where the event loop stood still for it.
+ * Does a piece of work, and remembers it if it blocked the event loop.
  * @param of a prefix, or a file
  */
 export function inOneGo<T>(stage: string, of: string, work: () => T): T {
@@ -34,7 +34,7 @@ export function inOneGo<T>(stage: string, of: string, work: () => T): T {
   }
 }
 
-/** The same of work that pauses, for each part between two pauses. */
+/** The same for work that pauses, for each piece between two pauses. */
 export function* inParts<T>(stage: string, of: string, steps: Steps<T>): Steps<T> {
   for (;;) {
     const step = inOneGo(stage, of, () => steps.next())
@@ -60,7 +60,7 @@ export function watchEventLoop(log: Logger, observe: (seconds: number) => void):
     observe(ms / 1000)
     const held = longest
     longest = undefined
-    // A look falls anywhere between two, so the delay is known to within `INTERVAL`.
+    // Timers fire anywhere within `INTERVAL`, so the delay is known only to that precision.
     if (Math.max(ms, held?.ms ?? 0) < LONG) return
     const line = { ms: Math.round(Math.max(ms, held?.ms ?? 0)) }
     if (held) log.info({ ...line, stage: held.stage, of: held.of }, 'the event loop stood still')

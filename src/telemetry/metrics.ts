@@ -9,9 +9,9 @@ import { unexpectedCount } from './unexpected.ts'
 export interface CallRecord extends Ended {
   tenant: string
   prefix: string
-  /** Of MCP. */
+  /** MCP method. */
   method: string
-  /** Of the protocol. */
+  /** Protocol revision. */
   revision: string
   /** Only where the tools are the gateway's own: names that others choose would be metrics without number. */
   tool?: string | undefined
@@ -20,7 +20,7 @@ export interface CallRecord extends Ended {
   savedChars?: number | undefined
   /** Pages of an upstream's list that the result is made of, where there are several. */
   pages?: number | undefined
-  /** Of `ApprovalOutcome`; absent: it needed no approval. */
+  /** An `ApprovalOutcome`; absent: no approval was needed. */
   approval?: string | undefined
 }
 
@@ -43,7 +43,7 @@ export interface ServerLabels {
 /** A request to a proxied server that is over. */
 export interface UpstreamCallRecord extends Ended {
   of: ServerLabels
-  /** Of MCP. */
+  /** MCP method. */
   method: string
   ms: number
 }
@@ -70,12 +70,12 @@ export interface UpstreamLabels {
 
 /** Secrets of one kind that were taken out of an answer. */
 export interface RedactionRecord extends UpstreamLabels {
-  /** Of `RedactedKind`. */
+  /** A `RedactedKind`. */
   kind: string
   count: number
 }
 
-/** What came of a reload: `refused` when a configuration was. */
+/** Result of a reload: `refused` if a configuration was refused. */
 export type ReloadOutcome = 'applied' | 'unchanged' | 'refused' | 'failed'
 
 /** A value of the moment, read when metrics are asked for. */
@@ -87,12 +87,12 @@ export interface Sample {
 export interface GaugeDefinition {
   name: string
   help: string
-  /** What it is of several processes that are one gateway. Default: `first`, that of the process which has the others. */
+  /** How values of several processes combine. Default: `first`, the value of the parent process. */
   over?: 'sum' | 'max' | 'first'
   read(): readonly Sample[]
 }
 
-/** What a histogram has counted. */
+/** Counts of a histogram. */
 export type Counts = Pick<Durations, 'name' | 'help'> & { cells: ReturnType<Durations['cells']> }
 
 /** Describes a metric of the gateway for dashboards. */
@@ -100,12 +100,12 @@ export interface MetricDefinition {
   name: string
   help: string
   type: 'counter' | 'gauge' | 'histogram'
-  /** Of gauges: those that one may have. */
+  /** Label names; for gauges, the possible ones. */
   labels: readonly string[]
 }
 
 export interface Metrics {
-  /** Those of the gateway, apart from those of the process. */
+  /** Metrics of the gateway, without those of the process. */
   catalogue: readonly MetricDefinition[]
   /** The histograms, with what others have counted: of the semantic conventions of MCP, and of the event loop. */
   durations(): Promise<readonly Counts[]>

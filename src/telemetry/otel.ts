@@ -29,7 +29,7 @@ export interface OtlpParts {
   log: Logger
   version: string
   env: Readonly<Record<string, string | undefined>>
-  /** What the gateway has counted. */
+  /** Histograms of the gateway. */
   durations(): Promise<readonly Counts[]>
 }
 
@@ -43,11 +43,11 @@ export interface OpenTelemetry {
 const SCOPE = 'plantgw'
 /** Milliseconds between two lines of the log about a collector that does not take what it is sent. */
 const EVERY = 300_000
-/** Milliseconds for what waits at the end. */
+/** Milliseconds to wait for the export at the end. */
 const PATIENCE = 2_000
-/** Spans that wait at the most; further ones are dropped. */
+/** Maximum queued spans; further ones are dropped. */
 const MAX_WAITING = 4096
-/** Of those that strangers can cause, which leave room for those of calls. */
+/** Limit for spans that unauthenticated clients can cause, which leaves room for spans of calls. */
 const MAX_MINOR = 512
 
 const sdk = {
@@ -132,8 +132,7 @@ async function resourceOf({ serviceName }: OtlpSettings, version: string): Promi
     .merge(resourceFromAttributes(serviceName === undefined ? {} : { 'service.name': serviceName }))
 }
 
-/** Those of a resource that are known at once. */
-/** By the setting, else by the variables of the specification of OpenTelemetry. */
+/** The sampler of the setting, else of the variables in the OpenTelemetry specification. */
 async function samplerOf(sampling: number | undefined, env: OtlpParts['env']): Promise<Sampler> {
   const { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } =
     await sdk.traces()
@@ -191,7 +190,7 @@ async function closed(
       resolve()
     }, PATIENCE)
   })
-  // What could not be sent was reported.
+  // Failed exports were reported already.
   const sent = Promise.allSettled(closing.map((close) => close())).then(() => {})
   await Promise.race([sent, late]).catch(unexpected('the end of telemetry'))
   clearTimeout(timer)

@@ -10,12 +10,12 @@
  */
 export type Outcome = 'ok' | 'tool_error' | 'timeout' | 'cancelled' | 'refused' | 'failed'
 
-/** How a request ended, as far as it can be told. */
+/** How a request ended. */
 export interface Ended {
   outcome: Outcome
-  /** Of the JSON-RPC error that answered it, where one did. */
+  /** Code of the JSON-RPC error answer, if any. */
   code?: number | undefined
-  /** No answer came, not even one that says that. */
+  /** There was no answer, not even an error. */
   unanswered?: true
 }
 

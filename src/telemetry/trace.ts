@@ -7,14 +7,14 @@ export interface TraceContext {
   tracestate?: string
 }
 
-/** What a request failed with. */
+/** The error of a request. */
 export interface SpanError {
   /** `error.type` */
   type: string
   message?: string | undefined
 }
 
-/** What is known of a request when it begins. */
+/** Facts known at the start of a request. */
 export interface SpanStart {
   name: string
   attributes: Attributes
@@ -28,7 +28,7 @@ export interface SpanStart {
 export interface Span {
   readonly traceId: string
   readonly spanId: string
-  /** What is sent with the request. */
+  /** Trace context sent with the request. */
   readonly context: TraceContext
   /** Begins the span of a request that is sent for this one. */
   client(start: SpanStart): Span
@@ -42,7 +42,7 @@ export interface Tracer {
   server(start: SpanStart, parent?: TraceContext, link?: TraceContext): Span
 }
 
-/** What spans say of the server that is asked. */
+/** Span attributes for the server of a request. */
 export function addressOf(origin: string): Attributes {
   const { hostname, port, protocol } = new URL(origin)
   return {

@@ -26,7 +26,7 @@ export function tracerOf(major: SdkTracer, minor: SdkTracer): Tracer {
   }
 }
 
-/** What the spans of one request have in common. */
+/** Data shared by the spans of one request. */
 interface Made {
   tracer: SdkTracer
   /** Between the clock that the machine sets and the one that only goes forward: no child begins before its parent. */
