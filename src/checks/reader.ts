@@ -56,7 +56,7 @@ function isLarge({ text }: Source): boolean {
 
 /**
  * The tenant as the text gives it, without any variable: a file may read none before its tenant is known. If it is absent or
- * of the wrong form: the default, for which the file is checked as it is.
+ * or malformed: the default, and the file is checked as it is.
  */
 function writtenTenant(source: Source): string {
   if (!MAY_NAME_TENANT.test(source.text)) return DEFAULT_TENANT
@@ -109,7 +109,7 @@ function variableTenant({ file, locate }: ReadConfiguration): Finding {
 export interface ReadConfigurationsOptions extends CheckOptions {
   /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
   stdin?: () => Uint8Array
-  /** Made with the same environment and options: what it has read before is not read again. */
+  /** A reader with the same environment and options, whose results are reused. */
   reader?: Reader
 }
 
@@ -157,7 +157,7 @@ async function* sourcesOf(
   yield* readFiles(names.slice(stdin + 1), findings)
 }
 
-/** Of a file outside of the folder, nothing but that it is not sound. */
+/** Reports about a file outside the folder only that it has errors. */
 function shown(read: ReadConfiguration, outside: ReadonlySet<string>): ReadConfiguration {
   if (!outside.has(read.file) || (read.configuration && !hasErrors(read.findings))) return read
   return { ...read, text: '', configuration: undefined, findings: [outsideFinding(read.file)] }

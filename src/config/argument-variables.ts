@@ -7,10 +7,10 @@ import type { Nodes } from './yaml/places.ts'
 /** Keys whose items are the arguments of a tool, or are most likely meant to be. */
 const ARGUMENT_LISTS = ['args', 'params', 'parameters', 'arguments']
 
-/** A name of an argument, also after what it is an argument of, as other formats write it. */
+/** An argument, with or without a prefix such as `args.`, as in other formats. */
 const VARIABLE = /^\$\{\s*(?:\.?(?:args|arguments|params|parameters)\.)?([\w-]+)\s*\}$/i
 
-/** What was said of unset variables, with another cure where the tool has an argument of that name: `${id}` is `{{.Args.id}}`. */
+/** Adds a hint to findings of unset variables that are named like an argument of the tool: `${id}` is `{{.Args.id}}`. */
 export function withArgumentCures(
   findings: readonly Finding[],
   value: Json,
@@ -43,7 +43,7 @@ function messageOf({ code, message }: Finding, name: string): string {
   return code === 'env-syntax' ? `the argument ${name} is written as a variable of the environment` : message
 }
 
-/** What a variable names, also an argument written as one, such as `id` of `${args.id}`. */
+/** The name in a variable, also if written as an argument: `id` of `${args.id}`. */
 export function variableName(written: string): string | undefined {
   return VARIABLE.exec(written)?.[1]
 }

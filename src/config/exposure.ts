@@ -8,7 +8,7 @@ import {
   type TenantSettings,
 } from './model.ts'
 
-/** What of the settings says who reaches the gateway. */
+/** The settings that decide who can reach the gateway. */
 export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated' | 'tls'>
 
 /**
@@ -20,8 +20,8 @@ export function exposedAt({ host, allowUnauthenticated, tls }: Listening): strin
 }
 
 /**
- * Whether what a token says of its issuer is true, no matter who wrote the router: the keys are those that the issuer itself
- * publishes. Where `jwksUrl` or an introspection endpoint says so, it is the author who says so.
+ * Whether a token's issuer is proven independently of the router's author: the keys are those that the issuer
+ * publishes. With `jwksUrl` or an introspection endpoint, the author vouches for them.
  */
 export function provesIssuers({ mode, issuers }: Auth): boolean {
   return mode === 'jwt' && issuers.every(({ jwksUrl }) => jwksUrl === undefined)

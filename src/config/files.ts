@@ -7,7 +7,7 @@ import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { unreadable } from './loader.ts'
 import type { Source } from './model.ts'
 
-/** The settings file that commands find by themselves in the folder in which they run. */
+/** The settings file that commands find in the working folder. */
 export const SETTINGS_FILE = 'plantgw.yaml'
 
 /** Keys that only configurations have at their top. */
@@ -58,7 +58,7 @@ export interface NamedFiles {
   found: ReadonlyMap<string, readonly string[]>
   /** Each of them once. */
   names: readonly string[]
-  /** Those that somebody named. */
+  /** Names given explicitly. */
   asked: ReadonlySet<string>
   /** Unnamed files outside of a folder that a link in it leads to. */
   outside: ReadonlySet<string>

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import type { Path } from './model.ts'
 import { loadSchema } from './schemas.ts'
 
-/** What a file was given for. */
+/** The expected kind of a file. */
 export type Wanted = 'configuration' | 'settings' | 'openapi' | 'postman' | 'har' | 'mcp' | 'unla'
 
 /** A file of another kind than the one it was given for. */
@@ -11,12 +11,12 @@ export interface ForeignFile {
   what: string
   /** The key that shows it. */
   path: Path
-  /** What to do with it. */
+  /** The remedy. */
   hint: string
 }
 
 /**
- * What a value is instead of what it was given for, by keys that no misspelt file of ours has; undefined for what may be
+ * Recognizes a file of another format, by keys that no misspelt file of ours has; undefined: it may be
  * ours.
  * @param file for the command in the hint
  */
@@ -37,7 +37,7 @@ const BEGINNINGS: readonly [begin: RegExp, what: string, command: string][] = [
   [/^\uFEFF?\s*\{\s*"info"\s*:\s*\{\s*"(?:_postman_id|name)"/, 'a Postman collection', 'postman'],
 ]
 
-/** The hint for a file that is too large: what converts it, where its beginning shows what it is. */
+/** The hint for a file that is too large: a converter, if its beginning shows the format. */
 export function hintForLarge(text: string, file: string): string {
   const head = text.slice(0, 1000)
   const found = BEGINNINGS.find(([begin]) => begin.test(head))
@@ -53,11 +53,11 @@ function convertWith(command: string, file: string): string {
 interface Kind {
   what: string
   shownBy(value: JsonObject, wanted: Wanted): Path | undefined | false
-  /** What reads it, or an instruction. */
+  /** The import that reads it, or an instruction. */
   use: string | { import: 'openapi' | 'postman' | 'har' | 'mcp' | 'unla' }
 }
 
-/** What every configuration of ours has one of, and no file of an MCP client. */
+/** Keys of which every configuration of ours has one, and no file of an MCP client. */
 const isOurs = (value: JsonObject) => ['name', 'routers', 'tools', 'prompts'].some((key) => key in value)
 const isDescription = ({ paths, info }: JsonObject) => isObject(paths) || isObject(info)
 const some = (value: Json | undefined, is: (member: JsonObject) => boolean) =>
@@ -171,7 +171,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     what: 'a settings file',
-    // Those of Unla have the keys of ours.
+    // Settings of Unla have the same keys as ours.
     shownBy: (value, wanted) => wanted !== 'settings' && wanted !== 'unla' && isSettings(value),
     use: 'Pass it with `--settings`, and keep it out of the folders of configurations',
   },

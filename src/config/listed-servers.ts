@@ -4,7 +4,7 @@ import type { Configuration, Member, Router } from './model.ts'
 /** Between the names of a server and of its tool, where several servers share a prefix. */
 export const SEPARATOR = '__'
 
-/** The servers of one configuration, by which routers name them. */
+/** The servers of one configuration, by the names in routers. */
 export interface Servers {
   /** The name of the configuration. */
   name: string
@@ -17,13 +17,13 @@ export interface FoundMember {
   /** The names of its configuration and its own. */
   configuration: string
   server: string
-  /** What the router says of it. */
+  /** The router's entry for the server. */
   member: Member
   /** Its place in the router's list. */
   at: number
 }
 
-/** What a router's list means, and the places of what means nothing. */
+/** The servers in a router's list, and the places of unknown entries. */
 export interface Members {
   found: FoundMember[]
   missing: number[]
@@ -66,7 +66,7 @@ export function findMembers(
   return { found, missing }
 }
 
-/** What one entry of a list can mean: names of configurations and servers. */
+/** Possible meanings of a list entry: names of configurations and servers. */
 function candidates(text: string, own: Servers, all: ReadonlyMap<string, Servers>): [string, string][] {
   if (own.servers.includes(text)) return [[own.name, text]]
   if (!isPattern(text)) {

@@ -32,7 +32,7 @@ export async function readSource(file: string, findings: Finding[]): Promise<Sou
   }
 }
 
-/** Of a file that is too large one byte more than is allowed. */
+/** Reads a file; of a file that is too large, one byte more than the limit. */
 async function readBytes(file: string): Promise<Uint8Array> {
   const fault = notPlain(file, await stat(file))
   if (fault) throw fault

@@ -51,7 +51,7 @@ export type {
 export { DEFAULT_LIMITS } from './generated.ts'
 export type { Locate, Path }
 
-/** The tool by which clients without tasks go on with what a tool with `async` has begun. */
+/** The tool with which clients without tasks continue an operation of a tool with `async`. */
 export const RESULT_TOOL_NAME = 'get_operation_result'
 
 /** `{{.Response.Body}}` alone: the response as it is, whatever its type. */
@@ -64,7 +64,7 @@ export function hasTemplate({ responseBody }: Pick<Tool, 'responseBody'>): boole
 
 export type ArgPosition = Arg['position']
 
-/** What the arguments of a path do with slashes, by their names. */
+/** The handling of slashes in path arguments, by argument name. */
 export function slashesOf(args: readonly Arg[]): Record<string, NonNullable<Arg['slashes']>> {
   const given = args.flatMap(({ name, position, slashes }) =>
     position === 'path' && slashes ? [[name, slashes] as const] : [],
@@ -72,7 +72,7 @@ export function slashesOf(args: readonly Arg[]): Record<string, NonNullable<Arg[
   return Object.fromEntries(given)
 }
 
-/** What the process takes of its clients; of all of them together unless said otherwise. */
+/** Limits of the process, for all clients together unless noted otherwise. */
 export type ServerLimits = Omit<ProcessLimits, keyof Limits>
 
 /** Process-level settings, after files, environment and flags are merged; paths of the settings file are absolute. */
@@ -93,7 +93,7 @@ export type StorageSettings =
   | { type: 'lowdb'; file: string; poll?: number; keep?: number }
   | { type: 'postgres' | 'mysql'; url: string; poll?: number; keep?: number }
 
-/** Which secrets are taken out of the answers of a server. */
+/** The secrets removed from a server's answers. */
 export type Redact = NonNullable<Server['redact']>
 
 export interface PlantSettings extends Omit<Plants, 'file' | 'storage'> {

@@ -1,6 +1,6 @@
 import { type Configuration, DEFAULT_TENANT } from './model.ts'
 
-/** What tells configurations apart: those of two tenants may have the same name. */
+/** Identifies a configuration: configurations of two tenants may have the same name. */
 export type Identity = Pick<Configuration, 'tenant' | 'name'>
 
 /**
@@ -12,7 +12,7 @@ export function qualifiedName({ tenant, name }: Identity, ...inside: string[]): 
   return parts.map((part) => part.replace(/[%/]/g, encodeURIComponent)).join('/')
 }
 
-/** What `qualifiedName` was made of. @param tenant of a text that names none */
+/** The inverse of `qualifiedName`. @param tenant default for a text without one */
 export function identityOf(text: string, tenant = DEFAULT_TENANT): Identity {
   const [first = '', second, third] = text.split('/', 3).map(decoded)
   if (second === undefined) return { tenant, name: first }
@@ -32,8 +32,8 @@ export function uniqueName(identity: Identity, tenants: readonly unknown[] | und
 }
 
 /**
- * What people mean by a name: the configuration with this text, else those with this name. That of the default tenant
- * comes first, so that no tenant takes a name from it.
+ * Resolves a name: the configuration with this qualified name, else those with this name. The default
+ * tenant's comes first, so that no tenant takes a name from it.
  */
 export function named<T extends Identity>(text: string, known: Iterable<T>): T[] {
   return finder(known)(text)
@@ -57,7 +57,7 @@ export function finder<T extends Identity>(known: Iterable<T>): (text: string) =
   }
 }
 
-/** That several configurations have a name, and how to name one of them. */
+/** The message for an ambiguous name, with the qualified names. */
 export function ambiguous(text: string, found: readonly Identity[]): string {
   const names = found.map((one) => qualifiedName(one)).join(', ')
   return `several tenants have a configuration ${JSON.stringify(text)}: name one of ${names}`

@@ -23,7 +23,7 @@ export function parseConfiguration(source: Source, env: Env): ReadConfiguration 
   const read = readSchemaFile(source, env, 'configuration')
   const { findings } = read
   const repaired = wanting(read) ? repairedOf(read, source) : undefined
-  // What was repaired must never pass for sound.
+  // A repaired configuration must never count as valid.
   if (wanting(read) && (!repaired || !hasErrors(findings))) {
     const rest = { locate: read.locate, doubtful: () => false }
     return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
@@ -92,7 +92,7 @@ export interface SchemaFile {
   sound: boolean
   /** There is no value: the file is no YAML, or empty. */
   broken: boolean
-  /** What the schema says of the value, up to `MAX_FINDINGS`. */
+  /** Schema errors, up to `MAX_FINDINGS`. */
   errors: ErrorObject[]
   /** Nodes whose values are not what was meant, as their own findings say. */
   spoilt: ReadonlySet<YamlNode>

@@ -25,7 +25,7 @@ interface Faulty {
 export interface Repaired {
   value: JsonObject
   nodes: Nodes
-  /** Whether what stands at a path is not what the file says. */
+  /** Whether the value at a path differs from the file. */
   doubtful: (path: Path) => boolean
 }
 
@@ -65,7 +65,7 @@ type Key = string | number
 /** Stands for an item that was taken out. */
 const GONE: Json = []
 
-/** A value in which things are moved, taken out and put in, and which knows where each of them was. */
+/** A value with moved, removed and added members that knows the original place of each. */
 class Tree {
   /** The keys of each object that are not what the file says; a list is only known to have such items. */
   readonly #changes = new Map<Json, Set<Key>>()
@@ -96,7 +96,7 @@ class Tree {
     }
   }
 
-  /** Gives a member another key, and `value` of the same form; what it holds is still found where it was. */
+  /** Renames a member and sets `value`, of the same form; its contents keep their original places. */
   rename(path: Path, key: string, next: Json) {
     const holder = this.at(path.slice(0, -1))
     const old = path.at(-1)
@@ -191,7 +191,7 @@ function mend({ keyword, instancePath, params }: ErrorObject, tree: Tree, around
   if (keyword !== 'required') return leaveOut(tree, path, around)
   const missing = [...path, params.missingProperty]
   if (tree.at(missing) !== undefined) return
-  // What cannot be without it is left out with it.
+  // The holder is invalid without this member: leave it out too.
   leaveOut(tree, cureOf(pointerOf(missing)) ? missing : path, around)
 }
 
@@ -228,12 +228,12 @@ function openArguments(path: Path, tree: Tree) {
 }
 
 /**
- * What becomes of a faulty or missing value in a configuration that is only looked at for further findings:
- * another value in its place, or the map or list that many keys deep is left out with all that it holds.
+ * The repair of a faulty or missing value in a configuration that is only checked for further findings:
+ * `fill` puts another value in its place, `without` leaves out the map or list at that depth with its contents.
  */
 type Cure = { fill: (holder: JsonObject, around: Around) => Json } | { without: number }
 
-/** What a value may be made of, beside what stands next to it. */
+/** The context for a replacement value. */
 interface Around {
   file: string
   /** Names that templates read behind `.Config`. */
@@ -261,7 +261,7 @@ const CURES: [RegExp, Cure][] = [
   [/^\/tools\/\d+\/endpoint$/, fill(`http://localhost/${TEMPLATE}`)],
   // With GET a body would be another mistake.
   [/^\/tools\/\d+\/method$/, fill('POST')],
-  // That the type of the body is not known keeps it from being read as JSON.
+  // With an unknown media type the body is not parsed as JSON.
   [/^\/tools\/\d+\/headers$/, { fill: () => ({ 'Content-Type': TEMPLATE }) }],
   [/^\/tools\/\d+\/headers\/[^/]*$/, fill(TEMPLATE)],
   [/^\/tools\/\d+\/(?:request|response|error)Body$/, fill(TEMPLATE)],

@@ -12,7 +12,7 @@ interface Context extends Place {
   describe: Describe
 }
 
-/** What the validator found, in plain words and at its exact place; undefined for what only repeats another error. */
+/** Describes a validation error in plain words, with its exact place; undefined if it only repeats another one. */
 export function schemaFinding(error: ErrorObject, context: Context): Report | undefined {
   const path = pointerPath(error.instancePath, context.value)
   switch (error.keyword) {
@@ -90,7 +90,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   prefix: ['path'],
 }
 
-/** Of an unknown key: the known one that other formats call so. A key that is there already is not meant. */
+/** The known key for an unknown key of another format. A key that is already present is not suggested. */
 function synonym({ params, data, parentSchema }: ErrorObject): string | undefined {
   const { properties = {} } = parentSchema as SchemaNode
   const given = data as Record<string, unknown>
@@ -110,7 +110,7 @@ export function meantKey(error: ErrorObject): string | undefined {
   return synonym(error) ?? nearest(error.params.additionalProperty, Object.keys(properties))
 }
 
-/** What to write instead of a key of another format. */
+/** The hint for a key of another format. */
 function elsewhere(key: string, known: readonly string[]): string | undefined {
   const isOfServers = known.includes('config') || known.includes('servers')
   return ELSEWHERE.get(key) ?? (isOfServers && BASE_URLS.includes(key) ? BASE_URL_HINT : undefined)
@@ -144,7 +144,7 @@ function unknownKey(error: ErrorObject, path: Path, { schema }: Context): Report
 function missingKey({ params, parentSchema }: ErrorObject, path: Path, context: Context): Report {
   const key = params.missingProperty as string
   const { name, type } = valueAt(context.value, path) as Record<string, unknown>
-  // Only a condition has no properties of its own, and what it is about is the type.
+  // Only conditions have no properties of their own, and they depend on the type.
   const isConditional = (parentSchema as SchemaNode).properties === undefined
   const kind = isConditional && typeof type === 'string' ? ` of type \`${type}\`` : ''
   const owner = objectNoun(path, context.schema, typeof name === 'string' ? name : '')
@@ -180,7 +180,7 @@ function wrongType({ params, data, parentSchema }: ErrorObject, path: Path, cont
   }
 }
 
-/** What a string stands for where a boolean or a number is wanted. */
+/** The boolean or number that a string was meant to be. */
 function bareValue(type: string | string[], data: unknown): { text: string; hint: string } | undefined {
   if (typeof data !== 'string') return undefined
   const form = type === 'boolean' ? /^(true|false)$/ : /^-?\d+(\.\d+)?$/
@@ -325,7 +325,7 @@ function invalidValue(
 
 const COMPARISONS = { '>=': 'at least', '<=': 'at most', '>': 'greater than', '<': 'less than' }
 
-/** What a text must be, where the schema does not say it otherwise. */
+/** The required form of a text, unless the schema describes it. */
 function formOf({ 'x-form': form, 'x-model': model }: SchemaNode): string {
   return form ?? (model === 'duration' || model === 'size' ? `a ${model}` : 'a path that starts with `/`')
 }
@@ -352,7 +352,7 @@ const TYPES: Record<string, string> = {
   object: 'an object',
 }
 
-/** What a value of a type, or of one of several, is called in a sentence. */
+/** The name of a type, or of several, in a sentence. */
 export function describeType(type: string | readonly string[]): string {
   return [type]
     .flat()
@@ -360,7 +360,7 @@ export function describeType(type: string | readonly string[]): string {
     .join(' or ')
 }
 
-/** What a value is called in a sentence. */
+/** The name of a value in a sentence. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'no value'
   if (Array.isArray(value)) return 'an array'

@@ -44,7 +44,7 @@ export function loadSchema(name: SchemaName): LoadedSchema {
   return result
 }
 
-/** What `precompile.ts` has written at the build: to load it takes a tenth of the time that compiling takes. */
+/** The validator precompiled at build time by `precompile.ts`. */
 function precompiled(name: SchemaName): ValidateFunction | undefined {
   const url = new URL(precompiledFile(name), import.meta.url)
   return existsSync(url) ? createRequire(import.meta.url)(fileURLToPath(url)) : undefined
@@ -82,7 +82,7 @@ export function isRegex(text: string): boolean {
   return regexFault(text) === undefined
 }
 
-/** What the engine says against a regular expression, such as `invalid escape`. */
+/** The engine's error for a regular expression, such as `invalid escape`. */
 export function regexFault(text: string): string | undefined {
   try {
     new RegExp(text, 'u')
@@ -116,7 +116,7 @@ export function schemaErrorsOf(
     else lists.push([key, member])
   }
   const errors = Object.keys(rest).length > 1000 ? first(rest, schema) : all(rest, schema)
-  // What has the form of a whole configuration around each item; its name is not looked at again.
+  // Minimal valid members around each item; they are not validated again.
   const frame = Object.fromEntries((schema.schema.required ?? []).map((key) => [key, 'x']))
   for (const [key, items] of lists) {
     for (const [i, item] of items.entries()) {
@@ -171,15 +171,15 @@ export interface SchemaNode {
   examples?: unknown[]
   deprecated?: boolean
   /**
-   * What a value becomes: `duration`: milliseconds. `size`: bytes. `json`: what the file says, without defaults.
-   * `partial`: without defaults, as they depend on what surrounds it. `derived`: never absent, see `build.ts`.
+   * The converted value: `duration`: milliseconds. `size`: bytes. `json`: as in the file, without defaults.
+   * `partial`: without defaults, as they depend on the context. `derived`: never absent, see `build.ts`.
    */
   'x-model'?: 'duration' | 'size' | 'json' | 'partial' | 'derived'
-  /** What a text that does not match `pattern` must be, in words. Default: a path, or what `x-model` says. */
+  /** Description of the required form for a text that does not match `pattern`. Default: a path, or by `x-model`. */
   'x-form'?: string
 }
 
-/** What a schema wants at a place, as far as reading YAML scalars needs to know. */
+/** The part of a schema that reading YAML scalars needs. */
 export interface Shape {
   title: string
   /** `text`: scalars are taken as written. `typed`: a number or boolean. `any`: as YAML says. */
@@ -188,7 +188,7 @@ export interface Shape {
   neverEmpty: boolean
   required: ReadonlySet<string>
   properties: ReadonlyMap<string, Shape>
-  /** Of keys that `properties` does not name. */
+  /** Shape of keys not in `properties`. */
   others: Shape
   items: Shape
 }

@@ -7,7 +7,7 @@ import type { Env } from './model.ts'
 /** Bytes of a secret at most: it is read whole each time the configurations are. */
 const MAX_SIZE = 64 * 1024
 
-/** What `${file:…}` read for an environment: another environment reads again. */
+/** Values that `${file:…}` read, by environment: a new environment reads them again. */
 const read = new WeakMap<Env, Map<string, Secret>>()
 
 export type Secret = { value: string } | { fault: string }
@@ -24,7 +24,7 @@ export function secretOf(env: Env, path: string): Secret {
   return secret
 }
 
-/** Whether what `${file:…}` read for an environment would be read again as it was. */
+/** Whether `${file:…}` would read the same values again. */
 export function areSecretsCurrent(env: Env): boolean {
   const known = read.get(env) ?? new Map<string, Secret>()
   return [...known].every(([path, secret]) => JSON.stringify(readSecret(path)) === JSON.stringify(secret))
@@ -100,7 +100,7 @@ export function nameSecrets(env: Env, { variables, unread }: ReturnType<typeof s
   secretNames.set(env, new Set(Object.keys(variables)))
 }
 
-/** What is in secret files and was read for an environment, whatever its names are. */
+/** Values of all secret files read for an environment, by any name. */
 export function secretValues(env: Env, isRead: (name: string) => boolean): string[] {
   const names = [...(secretNames.get(env) ?? [])].filter(isRead)
   const files = [...(read.get(env)?.values() ?? [])]
@@ -122,7 +122,7 @@ export interface UsedVariable {
   isSecretFile: boolean
 }
 
-/** What the text of a configuration reads of the environment, by `${…}` or `env`. */
+/** Environment variables used by a configuration's text, in `${…}` or `env`. */
 export function variablesUsed(text: string, env: Env): UsedVariable[] {
   const found = new Map<string, UsedVariable>()
   for (const [, path, inText, inTemplate] of text.matchAll(USED)) {

@@ -20,7 +20,7 @@ import { describeValue, schemaFinding } from './schema-findings.ts'
 import { loadSchema, shapeAt } from './schemas.ts'
 import { scalarValue } from './yaml/values.ts'
 
-/** What the command line may set; values as written there. */
+/** Settings of the command line, as written there. */
 export interface SettingsFlags {
   port?: string
   host?: string
@@ -37,7 +37,7 @@ export interface SettingsFlags {
 export interface ReadSettings {
   /** Undefined when there is an error. */
   settings: Settings | undefined
-  /** Those of a flag or variable name it (`--port`, `PLANTGW_PORT`) in place of a file. */
+  /** Findings about flags and variables name these (`--port`, `PLANTGW_PORT`) in place of a file. */
   findings: Finding[]
   /** Where in the file something stands. */
   locate: Locate
@@ -78,7 +78,7 @@ export function readSettingsFile(source: Source | undefined, env: Env, flags: Se
   return { given, settings, findings, place: { file, text, locate } }
 }
 
-/** What flags and variables say, in the form of the file; what the schema refuses is reported and left out. */
+/** Values of flags and variables, in the form of the file; values that the schema refuses are reported and left out. */
 function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): GivenSettings {
   const outer: GivenSettings = {}
   for (const [flag, [section = '', key]] of Object.entries(OUTER)) {
@@ -223,8 +223,8 @@ export function parseNetwork(
 }
 
 /**
- * What a reload call is sent to: `port` counts where `target_url` names none, and `socket` is the Unix socket that
- * `unix:path` names. Undefined: it is neither a URL nor a socket.
+ * Target of a reload call: `port` is the default for a `target_url` without one, and `socket` is the path of
+ * `unix:path`. Undefined: neither a URL nor a socket.
  */
 export function reloadTarget({
   target_url,

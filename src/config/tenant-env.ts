@@ -6,8 +6,8 @@ const narrowed = new WeakMap<Env, readonly string[]>()
 const known = new WeakMap<Env, Map<string, Env>>()
 
 /**
- * What the files of a tenant may read of an environment: only variables that the settings name for it. All of it for
- * `default`, and where the settings have no tenants.
+ * The environment that a tenant's files may read: only variables that the settings name for it. All of it for
+ * `default`, and if the settings have no tenants.
  */
 export function envOfTenant(env: Env, tenant: string, tenants: readonly TenantSettings[] | undefined): Env {
   if (!tenants || tenant === DEFAULT_TENANT) return env
@@ -39,7 +39,7 @@ export function namesVariable(name: string, patterns: readonly string[]): boolea
   return patterns.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one))
 }
 
-/** What is said of a variable that is withheld, in place of what is said of one that is not set. */
+/** The finding for a withheld variable, in place of the one for an unset variable. */
 export function withheld(name: string): { code: 'env-withheld'; message: string; hint: string } {
   return {
     code: 'env-withheld',

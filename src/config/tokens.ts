@@ -4,8 +4,8 @@ const DIGEST = /^sha256:([\da-f]{64})$/i
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
 /**
- * The SHA-256 digest of a token of a file, by which tokens are compared; the file may say the digest in place of the token.
- * Undefined: it is a digest in a wrong form.
+ * The SHA-256 digest of a token, for comparison; the file may have the digest in place of the token.
+ * Undefined: malformed digest.
  */
 export function tokenDigest(token: string): Buffer | undefined {
   if (!token.startsWith('sha256:')) return hash('sha256', token, 'buffer')
@@ -13,7 +13,7 @@ export function tokenDigest(token: string): Buffer | undefined {
   return hex === undefined ? undefined : Buffer.from(hex, 'hex')
 }
 
-/** Milliseconds since 1970 from which a token is refused; NaN: `expires` is neither a date nor a time. */
+/** Time of expiry in milliseconds since 1970; NaN: `expires` is neither a date nor a time. */
 export function tokenExpiry(expires: string): number {
   return TIME.test(expires) ? Date.parse(expires) : Number.NaN
 }

@@ -2,7 +2,7 @@ import { isOneEdit } from '../text/index.ts'
 import { STOP_WORDS, stemOf, wordsOf } from './stemming.ts'
 import { type Synonyms, withoutFillers } from './synonyms.ts'
 
-/** What an index knows of its words. */
+/** Statistics of an index about its words. */
 export interface Vocabulary {
   termOf(stem: string): number | undefined
   ofLength(length: number): readonly string[]
@@ -35,14 +35,14 @@ const MAX_WORDS = 24
 /** Weight of a word that is not the query's own. */
 const SYNONYM = 0.85
 const MISSPELT = 0.8
-/** Letters from which on a word is looked for with one of them changed; how many such words are. */
+/** Minimum letters of a word for which misspellings are searched, with one letter changed. */
 const LEAST_LETTERS = 4
 const MAX_MISSPELT = 4
 const MAX_CORRECTIONS = 4
 /** Phrases whose alternatives an index remembers. */
 const MAX_MEANINGS = 1_000
 
-/** What may stand apart from its verb, by at most so many words: `throw the old one away`. */
+/** Particles that may be separated from their verb: `throw the old one away`. */
 const PARTICLES: ReadonlySet<string> = new Set('away back down in off on out over up'.split(' '))
 const MAX_APART = 5
 
@@ -53,7 +53,7 @@ export function wordsOfQuery(query: string): readonly string[] {
   return wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS)
 }
 
-/** What is looked for, each word with what may stand for it. @param given of `wordsOfQuery` */
+/** The terms of a query, each word with its alternatives. @param given from `wordsOfQuery` */
 export function readQuery(given: readonly string[], vocabulary: Vocabulary, synonyms: Synonyms): Term[] {
   const words = withoutFillers(given)
   const stems = words.map(stemOf)
@@ -117,7 +117,7 @@ function placesFrom(at: number, length: number): number[] {
   return places
 }
 
-/** For each word what it makes with the word before and the word after, where tools have that: `configmap` for `config map`. */
+/** Compounds of each word with its neighbours, if tools have them: `configmap` for `config map`. */
 function joinedWords(words: readonly string[], vocabulary: Vocabulary): (readonly Alternative[])[] {
   const joined: (readonly Alternative[])[] = words.map(() => NONE)
   for (let i = 1; i < words.length; i++) {
@@ -147,7 +147,7 @@ function termOf(
 ): Term | undefined {
   const itself = own.length > 0 ? alternative(own, 1, vocabulary) : undefined
   if (others.length === 0) return itself && { word, share: shareOf([itself]), alternatives: [itself] }
-  // What many words may stand for says as little as a word that many tools have.
+  // An alternative that stands for many words is as unspecific as a frequent word.
   const size = others.reduce(
     (sum, { terms }) => sum + Math.min(...terms.map(({ term }) => vocabulary.sizeOf(term))),
     0,

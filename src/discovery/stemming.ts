@@ -6,7 +6,7 @@ const MAX_TEXT = 8_000
 const MAX_LETTERS = 40
 /** Stems that are remembered: texts of one API repeat few words. */
 const MAX_STEMS = 20_000
-/** Pieces of an identifier up to which it is also a word as a whole: `ConfigMap`, `GitHub`, `OAuth`. */
+/** Maximum parts of an identifier that also counts as a single word: `ConfigMap`, `GitHub`, `OAuth`. */
 const MAX_JOINED = 3
 
 const RUNS = /[\p{L}\p{M}\p{N}]+/gu

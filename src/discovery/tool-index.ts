@@ -56,7 +56,7 @@ const MAX_QUERIES = 5
 const MAX_WORDS = 4_000_000
 /** Words that there is room for at first. */
 const FEW_WORDS = 1_024
-/** What is taken off the score of a tool for the part of the query that it does not match. */
+/** Maximum penalty for the part of the query that a tool does not match. */
 const COVERAGE = 0.35
 /** The weight of a phrase when a tool has only a part of it. */
 const PART = 0.15
@@ -64,7 +64,7 @@ const PART = 0.15
 const RARITY = 0.3
 const DEPRECATED = 0.7
 const DEPRECATION = /(?:^\W*|[.!?]\s)deprecated\b/i
-/** What is left of a tool that changes something where the query asks, and of one that reads where it does not. */
+/** Score factor of a writing tool for a reading query (`read`), and of a reading tool for a writing query. */
 const OTHER_INTENT = { read: 0.6, write: 0.7 }
 /** How much less a tool counts the more segments its path has: what is asked for is mostly not deep inside of something else. */
 const DEPTH = 0.12
@@ -150,7 +150,7 @@ function rankOfNames(tools: readonly SearchableTool[]): Uint32Array {
   return order
 }
 
-/** What one query finds, and how far its best result is from a perfect one. */
+/** Results of a query, and the gap between the best one and a perfect score. */
 interface Ranking {
   hits: Hit[]
   trust: number
@@ -165,7 +165,7 @@ function merged(rankings: readonly Ranking[], order: Uint32Array): Hit[] {
   return hits.sort((a, b) => b.score - a.score || order[a.at]! - order[b.at]!)
 }
 
-/** What the score of a tool is multiplied with, whatever the query. */
+/** Query-independent factor of a tool's score. */
 function factorOf({ description = '', path = '' }: SearchableTool): number {
   const depth = path.slice(0, MAX_PATH).split('/').filter(Boolean).length
   return (DEPRECATION.test(description.slice(0, MAX_PATH)) ? DEPRECATED : 1) / Math.max(1, depth) ** DEPTH
@@ -230,7 +230,7 @@ function* invert(
   const averages = averagesOf(ends)
   /** How much each term counts in all fields, of one tool at a time. */
   const weights = new Float64Array(vocabulary.size)
-  /** Of each tool, one after the other: its terms without repeats, and how much each of them counts. */
+  /** Distinct terms of each tool, one tool after the other; `worth` has their weights. */
   const own = new Uint32Array(terms.length)
   const worth = new Float64Array(terms.length)
   let count = 0

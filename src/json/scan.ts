@@ -36,7 +36,7 @@ const BACKSLASH = 0x5c
 /** With one, a number may be beyond what a double reaches. */
 const LONG_EXPONENT = /[eE][+-]?\d{3}/
 
-/** Which numbers are of interest: those that a double may not hold, or also those that it may write otherwise. */
+/** Numbers to report: those that lose their value as a double, or also those that it would write differently. */
 export type Interest = 'value' | 'text'
 
 /** Checks the limits in one pass that does not recurse. What is not JSON is left to the parser. */

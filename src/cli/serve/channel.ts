@@ -53,7 +53,7 @@ export interface WorkerHandlers {
   ownAddress(address: AddressInfo): void
   /** Answers while its event loop runs. */
   beat(nothing: undefined): void
-  /** Serves the change. @returns what it refused */
+  /** Serves the change. @returns refused configurations and findings */
   reload(change: Change): Promise<Pick<Reload, 'refused' | 'findings'>>
   /** All workers serve the change: clients may learn of it. */
   announce(nothing: undefined): void
@@ -67,7 +67,7 @@ export interface WorkerHandlers {
   met(address: string): void
   /** Resolves when the calls of its clients have ended. */
   drain(limits: DrainLimits): Promise<void>
-  /** Closes what it still holds for clients of other workers. @returns its last counts */
+  /** Closes everything held for clients of other workers. @returns its last counts */
   end(nothing: undefined): Promise<Counted>
 }
 

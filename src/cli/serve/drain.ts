@@ -6,7 +6,7 @@ import { Fault } from '../../mcp/index.ts'
 import type { Gateway } from '../../server/gateway.ts'
 
 export interface DrainLimits {
-  /** Milliseconds in which connections are still accepted. */
+  /** Milliseconds during which connections are still accepted. */
   grace: number
   /** Milliseconds allowed for running calls after that. */
   timeout: number

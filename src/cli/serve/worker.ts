@@ -22,7 +22,7 @@ import { askPage } from './passed-pages.ts'
 import { ServedSources } from './served-sources.ts'
 import { openTls } from './tls.ts'
 
-/** The arguments of the command by which `serve` starts a worker. */
+/** Arguments of the command with which `serve` starts a worker. */
 export const WORKER_COMMAND = 'worker'
 
 /** Milliseconds between two looks whether the last connection has ended. */

@@ -300,7 +300,7 @@ export class Pool implements Workers {
   }
 
   /**
-   * @param left the workers, from which those that try are removed
+   * @param left the workers; those tried are removed
    * @throws TableRefused when a worker cannot serve the change, or too many end while they try
    */
   private async reloadOne(left: Member[], change: Change): Promise<Refused | undefined> {

@@ -10,7 +10,7 @@ export function makeAjv(options: Options): Ajv2020 {
   return new loaded.Ajv2020(options)
 }
 
-/** What a keyword writes its code with. */
+/** Code generation for keywords. */
 export function codegen(): typeof import('ajv/dist/compile/codegen/index.js') {
   return require('ajv/dist/compile/codegen/index.js')
 }
@@ -58,7 +58,7 @@ export function boundedFormat<Format>(name: string, format: Format): Format {
   ) as Format
 }
 
-/** Of a format of texts. */
+/** The check of a string format. */
 function checkOf(format: unknown): ((text: string) => boolean) | undefined {
   if (format instanceof RegExp) return (text) => format.test(text)
   if (typeof format === 'function') return format as (text: string) => boolean

@@ -6,7 +6,7 @@ import { addFormats, codegen, makeAjv } from './ajv.ts'
 
 /** Outside of `withinWork` there is always more. A small integer, as V8 would put a double on the heap each time. */
 const ENDLESS = 2 ** 30
-/** What is left of the work that may be done in one turn, in steps of about 10 ns. */
+/** Remaining work budget of the current validation, in steps of about 10 ns. */
 let left = ENDLESS
 let turn: object | undefined
 
@@ -163,7 +163,7 @@ function isComposite(value: Json): boolean {
 
 const COUNTED = 'plantgw:work'
 
-/** Every schema, however deep or often referred to, counts what it costs to hold one value against it. */
+/** Makes every schema count the cost of validating a value, also through references. */
 function countWork(ajv: Ajv2020, silent: boolean): void {
   const definition: CodeKeywordDefinition = {
     keyword: COUNTED,
@@ -171,7 +171,7 @@ function countWork(ajv: Ajv2020, silent: boolean): void {
     code: (context) => countVisit(context, silent),
   }
   ajv.addKeyword(definition)
-  // What implements a keyword is used wherever that stands. A type alone costs next to nothing.
+  // The counter must run wherever one of these keywords is used. A type alone costs almost nothing.
   const { all } = ajv.RULES
   Object.assign(ajv.getKeyword(COUNTED), {
     implements: Object.keys(all).filter((keyword) => keyword !== COUNTED && keyword !== 'type'),
@@ -184,7 +184,7 @@ function countVisit({ gen, data, it }: KeywordCxt, silent: boolean): void {
   const { _ } = codegen()
   const count = gen.scopeValue('func', { ref: spend })
   const schema = it.schema as { [keyword: string]: unknown }
-  // What does not fit an alternative leaves a bare object, else an error.
+  // A mismatch within an alternative creates a plain object, otherwise an error.
   const factor = silent ? (it.compositeRule ? 4 : 1) : COST_OF_ERRORS
   gen.code(_`${count}(${costOf(schema) * factor})`)
   if (LENGTHS.some((keyword) => schema[keyword] !== undefined))
@@ -192,9 +192,9 @@ function countVisit({ gen, data, it }: KeywordCxt, silent: boolean): void {
 }
 
 const LENGTHS = ['minLength', 'maxLength', 'format']
-/** An error takes this many times longer than to look at a value. */
+/** Cost of creating an error, relative to validating a value. */
 const COST_OF_ERRORS = 20
-/** What is gone through for each value. */
+/** Keywords whose entries are all visited for each value. */
 const LISTS = [
   'required',
   'properties',

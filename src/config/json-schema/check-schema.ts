@@ -30,7 +30,7 @@ export interface SchemaFault {
 
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 
-/** What keeps a value from being a JSON Schema 2020-12. */
+/** Errors of a value as a JSON Schema 2020-12. */
 export function metaFaults(schema: Json): SchemaFault[] {
   const checker = ajv()
   const { $schema: dialect } = schema as { $schema?: Json }
@@ -77,7 +77,7 @@ function compileFaults(schema: object): SchemaFault[] {
 
 /** Keywords whose value is no schema. */
 const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])
-/** Those whose keys are names of the author's, and no keywords. */
+/** Keywords whose keys are the author's names, not keywords. */
 const BY_NAME = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
 /** Calls for a schema and each schema in it, at any depth; outer ones first. */
@@ -131,7 +131,7 @@ const UNSUPPORTED_HINTS = {
 }
 
 const PATTERN_HINT = 'Fix the expression; escape a literal `[`, `(` or `{` with a backslash'
-/** What other engines, and this one without its flag for Unicode, let pass. */
+/** Patterns that other engines, and this one without the `u` flag, accept. */
 const PATTERN_HINTS: Record<string, string> = {
   'invalid escape': 'Remove the backslash from characters that need none, such as `-` outside of `[ ]`',
   'invalid character class': 'Inside `[ ]` write a literal `-` last, or as `\\-`',
@@ -157,7 +157,7 @@ function metaWords(error: ErrorObject, value: unknown): Omit<SchemaFault, 'code'
 const MAX_DEFAULT_WORK = 4_000_000
 
 /**
- * What is wrong with a value by a schema, in a few words; undefined when nothing is, or the schema cannot be used.
+ * A short validation error; undefined if the value is valid, or the schema cannot be used.
  */
 export function schemaErrors(
   schema: { [key: string]: Json },

@@ -180,7 +180,7 @@ function eventsOfMoved({ text, before }: Moved): Event[] {
 
 const OFFSETS = ['start', 'valueStart', 'valueEnd', 'anchorStart', 'anchorEnd', 'tagStart', 'tagEnd']
 
-/** What a syntax error means to the author of the file. */
+/** A syntax error, explained to the author of the file. */
 interface Explained {
   start: number
   end: number

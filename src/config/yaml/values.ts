@@ -33,7 +33,7 @@ const MERGE_KEY = '<<'
 export interface YamlNode {
   start: number
   end: number
-  /** Of a scalar. */
+  /** The event, for a scalar. */
   scalar?: ScalarEvent
   /** The text of a scalar, decoded, before variables are replaced. */
   source?: string
@@ -69,7 +69,7 @@ interface Read {
 class ValueReader {
   readonly #text: string
   readonly #events: readonly Event[]
-  /** Of the next event. */
+  /** Index of the next event. */
   #at = 1
   /** Where what was read last ends. */
   #end = 0
@@ -425,9 +425,9 @@ class ValueReader {
 const CORE_TAG = 'tag:yaml.org,2002:'
 const SCALAR_TAGS: ReadonlySet<string> = new Set(['str', 'null', 'bool', 'int', 'float'])
 
-/** What may stand between two items of a block list. */
+/** Text allowed between two items of a block list. */
 const DASH = /(?:\s|#.*[\r\n])*(?=-)/y
-/** What may stand between the last value of a flow collection and its bracket. */
+/** Text allowed between the last value of a flow collection and its bracket. */
 const BRACKET = /(?:[\s,:?]|#.*[\r\n])*[\]}]/y
 
 function isFlow(event: Event): boolean {
@@ -442,7 +442,7 @@ function endOfBlock(text: string, { valueStart, valueEnd, chomping }: ScalarEven
   return newline < 0 ? valueEnd : Math.min(valueEnd, newline + 1)
 }
 
-/** What is wanted of the member of a map. */
+/** The shape of a map's member. */
 function memberShape(shape: Shape, name: string): Shape {
   const isFree = name.startsWith('x-') && shape.kind === 'map'
   // In an object of strings, keys `x-…` are strings like the others.

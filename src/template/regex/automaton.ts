@@ -46,11 +46,11 @@ const isWord = charTest('\\w', 'u')
 
 type Charge = (steps: number) => void
 
-/** What stood before a place of the text, as far as assertions ask. */
+/** Kinds of the character before a position, for assertions. */
 const START = 0
 const BEHIND_WORD = 1
 const BEHIND_OTHER = 2
-/** What follows a place. */
+/** Kinds of the next character. */
 const NEXT_OTHER = 0
 const NEXT_WORD = 1
 const NEXT_END = 2

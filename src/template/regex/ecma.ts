@@ -1,6 +1,6 @@
 import { RegexError, type RegexNode, RegexReader } from './parse.ts'
 
-/** What a text must match, and at which of the others it must or must not match. */
+/** Patterns for a text: the main one, and lookaheads and lookbehinds that must or must not match. */
 export interface EcmaPattern {
   node: RegexNode
   also: { node: RegexNode; negative: boolean }[]
@@ -33,7 +33,7 @@ class EcmaReader extends RegexReader {
     const node = this.atom()
     const bounds = this.quantifier(MOST_REPEATED)
     if (!bounds) return node
-    // Which of the ways is tried first does not matter: none is kept.
+    // Laziness does not change whether a text matches.
     this.eat('?')
     return { type: 'repeat', node, min: bounds.min, max: bounds.max, greedy: true }
   }

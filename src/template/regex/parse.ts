@@ -32,7 +32,7 @@ const MAX_DEPTH = 200
 /** V8 takes up to half a millisecond for each. */
 const MAX_PROPERTIES = 100
 
-/** What the readers of both dialects have in common. */
+/** The common part of the parsers of both dialects. */
 export abstract class RegexReader {
   protected at = 0
   private depth = 0
