@@ -11,7 +11,7 @@ export interface Endpoint {
   tokenEnv?: string | undefined
 }
 
-/** An exact version: what a package registry serves as the latest one must not change what a client starts. */
+/** An exact version, so that a new release in the registry does not change the started program. */
 const MCP_REMOTE = 'mcp-remote@0.15.1'
 
 /**

@@ -149,7 +149,7 @@ export const CLIENTS = {
     form: 'json',
     key: 'context_servers',
     file: (at) => below(at, configurations(at), at.platform === 'win32' ? 'Zed' : 'zed', 'settings.json'),
-    // Zed sends headers as they are written: a token would stand in the file.
+    // Zed sends headers literally: a token would be stored in the file.
     entry: (one, platform) => (one.tokenEnv === undefined ? { url: one.url } : bridgeTo(one, platform)),
     next: 'Zed reads the file at once; its settings show the server, under AI, MCP Servers.',
   },

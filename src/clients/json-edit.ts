@@ -25,7 +25,7 @@ export function setAt(text: string, path: Path, value: Json): string {
   return inserted(text, container, key, value, style)
 }
 
-/** Removes a member with its line, where it has one of its own. */
+/** Removes a member, with its line if it is alone there. */
 export function removeAt(text: string, path: Path): string {
   const root = parseTree(text, [], { allowTrailingComma: true }) as Node
   const node = findNodeAtLocation(root, [...path])
@@ -92,7 +92,7 @@ function commaBehind(text: string, at: number): number | undefined {
   return text[found] === ',' ? found : undefined
 }
 
-/** With the rest of its line, if that is a comment, where nothing else stands on its lines. */
+/** Removes a range, with its whole lines and a trailing comment if nothing else is on them. */
 function withoutLine(text: string, from: number, to: number): string {
   const start = lineStart(text, from)
   const newline = text.indexOf('\n', to)

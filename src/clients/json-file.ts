@@ -14,10 +14,10 @@ import { FileFault, faultAt } from './file-fault.ts'
 import { removeAt, setAt } from './json-edit.ts'
 
 /**
- * A file in JSON, in which comments and commas behind the last member are kept.
+ * A JSON file, whose comments and trailing commas are kept.
  * @param file for messages
  * @param key below which the servers are
- * @throws FileFault with the place of what is wrong
+ * @throws FileFault with the place of the error
  */
 export function jsonFile(file: string, text: string, key: string): ClientFile {
   const bom = text.startsWith('\uFEFF') ? '\uFEFF' : ''
@@ -126,7 +126,7 @@ function wordsOf({ error }: ParseError): string {
 
 type Put = (path: (string | number)[], to: Json | undefined) => void
 
-/** Adds what the file asks the user for, once; removes what only servers that are removed have named. */
+/** Adds inputs without duplicates, and removes those that only removed servers used. */
 function changeInputs(
   before: JsonObject,
   { inputs = [], remove }: FileEdits,

@@ -8,7 +8,7 @@ const FORMS = { json: jsonFile, toml: tomlFile } satisfies Record<
   (file: string, text: string, key: string) => ClientFile
 >
 
-/** @throws FileFault with the place of what is wrong in the text */
+/** @throws FileFault with the place of the error */
 export function openFile({ form, key }: Client, file: string, text: string): ClientFile {
   return FORMS[form](file, text, key)
 }

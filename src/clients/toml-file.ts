@@ -14,7 +14,7 @@ interface Splice {
 
 /**
  * A TOML file with one table for each server: `[mcp_servers.shop]`. Everything else, comments too, is kept.
- * @throws FileFault with the place of what is wrong, or of servers that are written in another way
+ * @throws FileFault with the place of the error, or of servers written in another form
  */
 export function tomlFile(file: string, text: string, key: string): ClientFile {
   const statements = scanned(file, text)
@@ -86,7 +86,7 @@ function refuseRepeated(file: string, text: string, statements: readonly Stateme
   }
 }
 
-/** The keys of the table of a server, without those of tables in it. */
+/** The keys of a server's table, without subtables. */
 function keysOf(statements: readonly Statement[], [key, name]: readonly string[]): Statement[] {
   return statements.filter(
     ({ kind, path }) => kind === 'key' && path.length === 3 && path[0] === key && path[1] === name,
@@ -111,7 +111,7 @@ function writtenOf(text: string, { valueStart, end }: Statement): string {
   return text.slice(valueStart, end).trimEnd()
 }
 
-/** Changes the members of an entry where they are, and adds what is missing behind its last one. */
+/** Changes members of an entry in place, and appends missing ones. */
 function membersOf(
   text: string,
   statements: readonly Statement[],

@@ -25,7 +25,7 @@ const BLANK = /(?:[ \t\r\n]|#[^\n]*)*/y
 const BARE = /[A-Za-z0-9_-]+/y
 
 /**
- * The headers and keys of a TOML text (1.0.0), in one pass. Values are only looked at for where they end.
+ * The headers and keys of a TOML text (1.0.0), in one pass. Values are scanned only for their end.
  * @throws TomlFault
  */
 export function scanToml(text: string): Statement[] {

@@ -8,13 +8,13 @@ export interface Vocabulary {
   ofLength(length: number): readonly string[]
   /** Tools that have a term. */
   sizeOf(term: number): number
-  /** How much a word says that so many tools have. */
+  /** Weight of a word that `size` tools have. */
   rarity(size: number): number
   /** Alternatives of the phrases that were looked up: queries about one API use few words. */
   readonly meanings: Map<string, readonly Alternative[]>
 }
 
-/** Words that may stand for a part of a query; all of them belong together. */
+/** Words that together may replace a part of a query. */
 export interface Alternative {
   terms: readonly { term: number; rarity: number }[]
   stems: readonly string[]
@@ -72,7 +72,7 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
   for (const [i, word] of words.entries()) {
     const stem = stems[i]!
     const own = only || !STOP_WORDS.has(word) ? [stem] : []
-    // A stop word says something only where it stands for another word.
+    // A stop word counts only if it stands for another word.
     if (!only && (covered.has(i) || (own.length === 0 && synonyms.of(stem).length === 0))) continue
     const meanings = meaningsOf(stem, synonyms, vocabulary)
     const others = joined[i]!.length > 0 ? [...joined[i]!, ...meanings] : meanings
@@ -86,7 +86,7 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
   return terms
 }
 
-/** Where phrases with meanings of their own stand, the longest first; a verb and its particle may stand apart. */
+/** Phrases with their own meanings, the longest first; a verb and its particle may be separated. */
 function phrasesOf(
   words: readonly string[],
   stems: readonly string[],

@@ -1,6 +1,6 @@
 import { stem } from 'porter2'
 
-/** UTF-16 units of one text that are read; what a description says is said by then. */
+/** Maximum UTF-16 units indexed of one text; the important words come early. */
 const MAX_TEXT = 8_000
 /** Letters of a word that count. */
 const MAX_LETTERS = 40
@@ -14,7 +14,7 @@ const RUNS = /[\p{L}\p{M}\p{N}]+/gu
 const PLAIN_WORD = /^(?:[A-Z]?[a-z]|\d)[a-z\d]*$/
 const PIECES = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?[^\p{Lu}]+|\p{Lu}/gu
 const ASCII = /^[\x00-\x7f]*$/
-/** Scripts that are written without spaces: two letters at a time stand for words. */
+/** Scripts without spaces, which are indexed as pairs of letters. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 
@@ -30,7 +30,7 @@ export function stemOf(word: string): string {
   return made
 }
 
-/** The words of a text in lower case, split at case, underscores and all that is neither letter nor digit. */
+/** The words of a text in lower case, split at case changes, underscores and all characters except letters and digits. */
 export function wordsOf(text: string, limit = Number.POSITIVE_INFINITY): string[] {
   const words: string[] = []
   for (const run of plain(text).match(RUNS) ?? []) {
@@ -42,7 +42,7 @@ export function wordsOf(text: string, limit = Number.POSITIVE_INFINITY): string[
   return words.length > limit ? words.slice(0, limit) : words
 }
 
-/** The stems of a text as it is indexed: those of its words, and of short identifiers as a whole. */
+/** The stems of a text for the index: of its words, and of short identifiers as a whole. */
 export function stemsOf(text: string): string[] {
   const found: string[] = []
   for (const run of plain(text).match(RUNS) ?? []) {
@@ -82,7 +82,7 @@ function addPairs(words: string[], run: string): void {
   for (let at = 1; at < letters.length; at++) words.push(letters[at - 1]! + letters[at]!)
 }
 
-/** English words that say nothing of what a tool is for; in a query of nothing else they count. */
+/** English words without information about a tool's purpose; they count only in a query of nothing else. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after all also am an and any anybody anyone are as at be because been before being both but by can could did do
   does doing done dont down each everybody everyone everything everywhere for from gets getting  go going got had has have

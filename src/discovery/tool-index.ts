@@ -43,7 +43,7 @@ export interface ToolIndex {
   readonly tools: readonly SearchableTool[]
   /** Bytes of the lists that it consists of, without the tools. */
   readonly bytes: number
-  /** The best first; of those that are as good the one whose name is first. Several queries are merged by rank. */
+  /** Best first; ties by name. Several queries are merged by rank. */
   search(query: string | readonly string[], options: SearchOptions): Hit[]
   explain(query: string, at: number): Match[]
 }
@@ -66,11 +66,11 @@ const DEPRECATED = 0.7
 const DEPRECATION = /(?:^\W*|[.!?]\s)deprecated\b/i
 /** Score factor of a writing tool for a reading query (`read`), and of a reading tool for a writing query. */
 const OTHER_INTENT = { read: 0.6, write: 0.7 }
-/** How much less a tool counts the more segments its path has: what is asked for is mostly not deep inside of something else. */
+/** Penalty for each path segment: most queries are not about deeply nested resources. */
 const DEPTH = 0.12
 /** UTF-16 units of a path and a description that are looked at for this. */
 const MAX_PATH = 1_000
-/** Results of each query that are merged with those of the others. */
+/** Results of each query that are merged with the others. */
 const MERGED = 20
 
 const FIELD_LIST = FIELD_NAMES.map((name) => FIELDS[name])
@@ -397,7 +397,7 @@ function explained(terms: readonly Term[], tool: SearchableTool): Match[] {
   })
 }
 
-/** The word of a tool that has this stem; the stem where it is a part of a longer name. */
+/** A tool's word with this stem; the stem itself if it is part of a longer name. */
 function writtenAs(stem: string, texts: Texts): string {
   for (const name of FIELD_NAMES)
     for (const text of texts[name]) for (const word of wordsOf(text)) if (stemOf(word) === stem) return word

@@ -56,7 +56,7 @@ export interface Database<T> {
   run<R>(work: (db: Kysely<T>) => Promise<R>, reads?: boolean): Promise<R>
   /**
    * Lets the calls of `run` end, and closes the connections. May be called twice.
-   * @param patience milliseconds after which what is still under way is broken off, default 1,000
+   * @param patience milliseconds after which running work is aborted. Default 1,000
    */
   close(patience?: number): Promise<void>
 }

@@ -11,7 +11,7 @@ export interface Owner {
 /**
  * Gives a file a new content in one step: written beside it, fsynced, renamed, folder fsynced. Readers see the old
  * content or the new one, and once this resolves the new one survives a crash of the machine.
- * @param temporary in the same folder; what is there is replaced
+ * @param temporary in the same folder; an existing file is replaced
  * @param owner default: the user of this process
  * @throws NodeJS.ErrnoException; the file is as it was, unless only the folder's fsync failed
  */
@@ -26,7 +26,7 @@ export async function replaceFile(
     await writeNew(temporary, pieces, mode, owner)
     await rename(temporary, path)
   } catch (error) {
-    // Whatever is left of a failed write only takes space, which may be what is missing.
+    // The rest of a failed write only takes space, which may be short.
     await rm(temporary, { force: true }).catch(() => {})
     throw error
   }
@@ -98,7 +98,7 @@ export async function writeStore(path: string, lock: Lock, pieces: Iterable<stri
 /**
  * Contents of a store's file.
  * @param name of the store, in the message
- * @param read throws an Error that says what is wrong with the text
+ * @param read throws an Error that describes the fault in the text
  * @throws StoreError `damaged`
  */
 export function decodeStore<T>(name: string, bytes: Uint8Array, read: (text: string) => T): T {

@@ -1,7 +1,7 @@
 /** Work that took longer than its caller waits. It may still be done later. */
 export class TimeOut extends Error {}
 
-/** @throws TimeOut; what the work throws */
+/** @throws TimeOut, and errors of the work */
 export async function inTime<R>(work: Promise<R>, milliseconds: number): Promise<R> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {

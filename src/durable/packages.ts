@@ -1,4 +1,4 @@
-/** Optional packages, some with a range of versions, by what they are for: loaded only where a setting names it, and installed beside plantgw. */
+/** Optional packages by purpose, some with a version range: loaded if a setting needs them, installed beside plantgw. */
 const PACKAGES = {
   postgres: ['pg', 'kysely'],
   mysql: ['mysql2', 'kysely'],

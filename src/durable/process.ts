@@ -42,7 +42,7 @@ export function isAlive(pid: number): boolean {
   return !/[ZX]/.test(processStat(pid)?.state ?? '')
 }
 
-/** Fields 3 and 22 of proc_pid_stat(5); undefined where there is no such file. */
+/** Fields 3 and 22 of proc_pid_stat(5); undefined: there is no such file. */
 function processStat(pid: number): { state: string; start: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')

@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici'
 import { type AddressClass, classOf, Networks, OwnAddresses } from './addresses.ts'
 import { NetFault } from './faults.ts'
 
-/** Why a connection is refused: what its address is, or its port. */
+/** Why a connection is refused: the class of its address, or its port. */
 export type DeniedClass = AddressClass | 'own' | 'port'
 
 /** Classes that nothing but an entry of `allowHosts` or `allowCidrs` opens. */
@@ -84,7 +84,7 @@ export class Guard {
     return classOf(address, this.#deny)
   }
 
-  /** The same of what has no address to look at, such as a Unix socket: it is for those who may reach this machine. */
+  /** The same for targets without an address, such as a Unix socket: only for configurations that may reach this machine. */
   judgeLocal(host: string, port: number): DeniedClass | undefined {
     return this.judge(host, '127.0.0.1', port)
   }

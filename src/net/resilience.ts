@@ -5,7 +5,7 @@ import { NetFault, type NetFaultKind } from './faults.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { AnswerHeaders } from './types.ts'
 
-/** Milliseconds between two requests of one call, at the most, unless the upstream asks for more. */
+/** Maximum milliseconds between two requests of one call, unless the upstream asks for more. */
 const LONGEST_PAUSE = 5_000
 /** Milliseconds that a breaker stays open, unless its `pause` is longer. */
 const LONGEST_OPEN = 30_000
@@ -21,7 +21,7 @@ const PASSING = new Set<NetFaultKind>([
 ])
 /** Not a byte of the request was sent. */
 const UNSENT = new Set<NetFaultKind>(['name', 'refused', 'unreachable', 'connect-timeout'])
-/** The upstream, or what stands before it, says that it cannot answer now. */
+/** Statuses with which an upstream, or a proxy before it, reports that it is temporarily unavailable. */
 const PASSING_STATUS = new Set([429, 502, 503, 504])
 /** Nothing that the upstream did. */
 const OWN = new Set<NetFaultKind>(['cancelled', 'outbound', 'no-room', 'request', 'ended', 'breaker'])

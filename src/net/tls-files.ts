@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext, type SecureContextOptions } fr
 
 /** Paths of PEM files. */
 export interface TlsFiles {
-  /** The certificate, followed by those of the authorities between it and the root. */
+  /** The certificate, followed by intermediate certificates. */
   cert: string
   key: string
   /** Authorities whose certificates clients must have; absent: clients need none. */
@@ -41,7 +41,7 @@ export function readTls(files: TlsFiles, now: number = Date.now()): ReadTls {
 
 /** TLS settings of an upstream: PEM text, or the absolute path of a PEM file. */
 export interface ClientTlsSettings {
-  /** Authorities that the server's certificate must be of; absent: those that Node.js trusts. */
+  /** CA certificates for the server; absent: those that Node.js trusts. */
   ca?: string
   cert?: string
   key?: string
@@ -49,7 +49,7 @@ export interface ClientTlsSettings {
   serverName?: string
 }
 
-/** With what a server is connected to over TLS. */
+/** TLS options of connections to a server. */
 export interface ClientTls {
   /** The same for the same identity and authorities, and tells nothing of them: connections are shared by it. */
   key: string
@@ -66,7 +66,7 @@ export function isPem(text: string): boolean {
   return text.trimStart().startsWith('-----BEGIN ')
 }
 
-/** Reads and checks what a server is connected to with. Never throws. */
+/** Reads and checks the TLS files of a client. Never throws. */
 export function readClientTls(
   given: ClientTlsSettings,
   now: number = Date.now(),
@@ -100,7 +100,7 @@ interface Pems {
   ca?: string
 }
 
-/** @param ca the member in which the authorities are given */
+/** @param ca the member with the CA certificates */
 function readPems(
   given: Readonly<Record<keyof Pems, string | undefined>> | Pems,
   caMember: 'ca' | 'clientCa',

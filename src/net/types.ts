@@ -5,9 +5,9 @@ import type { ClientTls } from './tls-files.ts'
 
 /** Counts bytes that are held against a limit; of `access/memory`. */
 export interface ByteReservation {
-  /** Holds so many bytes more; false, and nothing is held, when they do not fit. */
+  /** Reserves more bytes; returns false, and reserves nothing, if they do not fit. */
   add(bytes: number): boolean
-  /** Holds so many bytes in place of what was held. */
+  /** Changes the reservation to this size; returns whether it fits. */
   replace(bytes: number): boolean
   free(): void
 }
@@ -47,7 +47,7 @@ export interface ProxyAddress {
   type: 'http' | 'https' | 'socks5'
   host: string
   port: number
-  /** With a password, what the proxy is logged in to with. */
+  /** User name for the proxy, together with `password`. */
   username?: string | undefined
   password?: string | undefined
 }
@@ -85,7 +85,7 @@ export interface OpenOptions extends Route {
   signal?: CancelSignal | undefined
   /** Has the bytes of an answer in one piece; absent: one of the client's own, until the answer is there. */
   reservation?: ByteReservation | undefined
-  /** Changes what the client reads of the answer. */
+  /** Transforms the client's view of the answer. */
   filter?: AnswerFilter | undefined
 }
 
@@ -108,7 +108,7 @@ export interface HttpClientOptions {
   bodyTimeout?: number
   /** Connections of one origin; further requests wait for one. Null: no limit. Default 1200. */
   maxSockets?: number | null
-  /** Origins that connections are kept to; beyond that those of the longest unused one are closed. Default 256. */
+  /** Maximum origins with open connections; beyond it the least recently used one is closed. Default 256. */
   maxOrigins?: number
   /** Makes what holds an answer that comes in one piece. */
   reservation?: () => ByteReservation

@@ -25,7 +25,7 @@ interface Answer {
 /**
  * Calls `POST /_reload` of a gateway.
  * @param about tells of these configurations only: what else a reload finds may be another tenant's; absent: of all
- * @param guard judges where it is; absent: anywhere is good
+ * @param guard of the connection; absent: all are allowed
  * @throws Error where no gateway applied anything
  */
 export async function callReload(

@@ -18,7 +18,7 @@ const TIMEOUT = 60_000
 
 /**
  * Asks a gateway for one of its own pages.
- * @param guard judges where it is; absent: anywhere is good
+ * @param guard of the connection; absent: all are allowed
  * @throws Error that names the page and says why there is no answer
  */
 export async function askGateway(

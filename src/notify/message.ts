@@ -22,7 +22,7 @@ export function writeMessage(name?: string): string {
   return JSON.stringify(message)
 }
 
-/** Undefined for what is no message of ours. */
+/** Parses a message; undefined: it is not ours. */
 export function readMessage(text: string): ReloadMessage | undefined {
   if (text.length > LONGEST) return undefined
   let value: unknown

@@ -71,7 +71,7 @@ export function isGateway(path: string, pid: number): boolean {
   return isAlive(pid) && isServe(pid)
 }
 
-/** Whose pid file it is; undefined where it was written by somebody else than `plantgw serve`. */
+/** The owner of the pid file; undefined: it was not written by `plantgw serve`. */
 function readHolder(path: string): Holder | undefined {
   try {
     const file = openSync(holderOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -116,9 +116,9 @@ function held(path: string, pid: number): PidFileError {
   )
 }
 
-/** Bytes of what is known of its process, at the most. */
+/** Maximum bytes of the data about its process. */
 const MAX_HOLDER = 4096
-/** Bytes of a pid file at the most; what is larger is a file of something else, and was named by mistake. */
+/** Maximum bytes of a pid file; a larger file was named by mistake. */
 const MAX_SIZE = 64
 const HOLDS_MORE = 'it does not hold a process id: choose another file, or remove it'
 

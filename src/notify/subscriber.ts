@@ -8,7 +8,7 @@ import { brokerError, brokerLabel, connectRedis } from './redis.ts'
 
 /** Milliseconds between two questions whether the broker is there. */
 const PROBE_INTERVAL = 30_000
-/** Milliseconds until the connection is made again, at the most. */
+/** Maximum milliseconds before reconnecting. */
 const LONGEST_PAUSE = 15_000
 
 export interface Receiver {

@@ -19,7 +19,7 @@ export function int64(text: string): bigint | undefined {
  */
 export function int64OfJson(value: Json): bigint | 'must be an integer' | 'must be within int64' {
   if (typeof value === 'bigint') return inRange(value) ?? 'must be within int64'
-  // A number holds at most 15 digits of the source or is exact, so its shortest text is what was written.
+  // A number has at most 15 digits in the source or is exact, so its shortest text is the original.
   const text =
     typeof value === 'number' ? String(value) : value instanceof ExactNumber ? value.text : undefined
   const integer = text === undefined ? undefined : integerOf(text)

@@ -5,14 +5,14 @@ import type { Plant } from './store.ts'
 export interface StoredPlant {
   owner: string
   plant: Plant
-  /** In the order of creation, a positive integer; no plant gets that of another one. */
+  /** Order of creation, a positive integer, never reused. */
   place: number
 }
 
 /** Every plant by id, in order of creation. Never changed once it was handed on. */
 export type Snapshot = ReadonlyMap<bigint, StoredPlant>
 
-/** A fault of the file's text; the message says what and where. */
+/** An error in the file's text; the message has the place. */
 export class FormatError extends Error {
   override name = 'FormatError'
 }
@@ -34,7 +34,7 @@ export function* write(snapshot: Snapshot): Generator<string> {
   yield `${piece}\n]}\n`
 }
 
-/** The key of a plant's id, and what it becomes, by one byte, when the plant is deleted in place. */
+/** The key of a plant's id, and the key with one byte changed that marks the plant as deleted in place. */
 const ID = 'id'
 const ERASED = 'ix'
 

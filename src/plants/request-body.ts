@@ -14,7 +14,7 @@ export class Refusal {
   ) {}
 }
 
-/** Reads the body of a create. Nothing is thrown on what a client sends. */
+/** Reads the body of a create. Never throws. */
 export async function readNewPlant(request: HonoRequest): Promise<NewPlant | Refusal> {
   const type = request.header('content-type')
   if (!isJson(type))
@@ -26,7 +26,7 @@ export async function readNewPlant(request: HonoRequest): Promise<NewPlant | Ref
   return bytes instanceof Refusal ? bytes : parseNewPlant(bytes)
 }
 
-/** Bytes of a create's body → the plant, or what is wrong with it. Unknown properties are ignored. */
+/** Parses a create's body to a plant, or an error. Unknown properties are ignored. */
 export function parseNewPlant(bytes: Uint8Array): NewPlant | Refusal {
   let text: string
   let body: Json

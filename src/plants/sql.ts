@@ -167,7 +167,7 @@ async function insertOrTaken(db: Kysely<Tables>, row: Row): Promise<'created' | 
   }
 }
 
-/** Places in the order of creation: `after` is before the first plant of a page, `last` that of the last one. */
+/** Positions in the order of creation: `after` is before the first plant of a page, `last` is its last plant. */
 interface Range {
   after: bigint
   last: bigint | undefined

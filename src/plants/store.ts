@@ -15,7 +15,7 @@ export interface Access {
   access: 'own' | 'all'
 }
 
-/** Plants in one piece or page of a list, at the most. */
+/** Maximum plants in one piece or page of a list. */
 export const LIST_PIECE = 1000
 
 /** A part of a list. `next` is the place in the order of creation after which there are more plants. */
@@ -43,7 +43,7 @@ export interface PlantStore {
   page(access: Access, limit: number, after: bigint): Promise<Page>
   /** False when no plant within reach has the id. */
   delete(access: Access, id: bigint): Promise<boolean>
-  /** Ends what is under way, then refuses changes. May be called twice. */
+  /** Finishes running changes, then refuses new ones. May be called twice. */
   close(): Promise<void>
 }
 

@@ -141,7 +141,7 @@ function skillOf(
   return { uri, name, description, frontmatter: values, instructions, files }
 }
 
-/** Every file below a folder, by path; undefined where it cannot be looked into. */
+/** Every file below a folder, by path; undefined: the folder cannot be read. */
 async function filesOf(folder: string, shown: string, findings: Finding[]): Promise<Found[] | undefined> {
   const report = (code: 'skill-folder' | 'skill-file', path: string, message: string, hint: string) =>
     void findings.push(finding(code, join(shown, path), message, { hint }))

@@ -10,7 +10,7 @@ export interface FrontMatter {
   instructions: string
 }
 
-/** UTF-16 units of the front matter: description and compatibility have 1,524 at the most. */
+/** Maximum UTF-16 units of the front matter: description and compatibility have at most 1,524. */
 const MAX_FRONT_MATTER = 16 * 1024
 const MAX_NAME = 64
 const MAX_DESCRIPTION = 1024
@@ -24,7 +24,7 @@ const FORM = 'Begin the file with `---`, `name:`, `description:` and `---`, each
 /**
  * Reads and checks the front matter of a SKILL.md (agentskills.io/specification). Never throws.
  * @param folder name of the folder that holds it
- * @returns undefined where it has faults, which go into `findings`
+ * @returns undefined if it has errors, which are added to `findings`
  */
 export function readFrontMatter(
   { file, text }: { file: string; text: string },
@@ -127,7 +127,7 @@ function parse(source: string): ParsedYaml {
   }
 }
 
-/** Where the first alias is: each could stand for much, and the front matter of a skill needs none. */
+/** Place of the first alias. Aliases are refused: they can expand without bound, and front matter needs none. */
 function aliasIn(doc: Document.Parsed): [start: number, end: number] | undefined {
   let found: [number, number] | undefined
   visit(doc, {

@@ -21,7 +21,7 @@ export interface Skill {
   frontmatter: Readonly<Record<string, unknown>>
   /** Text of SKILL.md after the front matter. */
   instructions: string
-  /** All of it, those of skills within it too, by path. */
+  /** All its files by path, including those of skills within it. */
   files: readonly SkillFile[]
 }
 

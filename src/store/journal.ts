@@ -52,7 +52,7 @@ export async function isUnsettled(folder: string): Promise<boolean> {
   )
 }
 
-/** Ends what a process that was killed has left half done; where there is no such thing it takes no lock. @throws StoreError */
+/** Completes changes of a killed process; takes no lock if there are none. @throws StoreError */
 export async function settle(folder: string): Promise<void> {
   if (await isUnsettled(folder)) await inFolder(folder, async () => {})
 }
@@ -102,7 +102,7 @@ async function make(folder: string, changes: readonly FileChange[]): Promise<voi
   }
 }
 
-/** The mode of the file, or that of a new one. */
+/** The mode of the file, or the default for a new one. */
 async function modeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ mode }) => mode & 0o777,

@@ -10,12 +10,12 @@ const CONNECT_TIMEOUT = 5_000
 /** Milliseconds between two questions whether the server is there, and for the answer. */
 const PROBE_INTERVAL = 30_000
 const PROBE_TIMEOUT = 10_000
-/** Milliseconds until the connection is made again, at the most. */
+/** Maximum milliseconds before reconnecting. */
 const LONGEST_PAUSE = 30_000
 /** Milliseconds for saying good-bye. */
 const END_TIMEOUT = 1_000
 
-/** Tells all that listen, once the transaction is committed and not before. */
+/** Notifies all listeners once the transaction is committed. */
 export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
   await sql`select pg_notify(${CHANNEL}, '')`.execute(trx)
 }

@@ -74,7 +74,7 @@ export function idOf({ tenant, name }: Identity): string {
     .digest('hex')
 }
 
-/** One history for each name becomes one for each name of a tenant. Begun again it does what is left to do. */
+/** Splits the history of each name by tenant. Safe to run again after an interruption. */
 async function separateTenants(given: Kysely<unknown>): Promise<void> {
   const db = given as Kysely<Tables>
   const departures = await departuresOf(db)

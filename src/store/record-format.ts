@@ -2,7 +2,7 @@ import { qualifiedName } from '../config/index.ts'
 import { isObject } from '../json/index.ts'
 import { departure, type StoredSummary } from './store.ts'
 
-/** A version as the file holds it; `text` is null where it deleted the configuration. */
+/** A version in the file; `text` is null if the version deleted the configuration. */
 export interface Entry extends StoredSummary {
   text: string | null
 }
@@ -27,7 +27,7 @@ export function* write(history: History): Generator<string> {
 
 /**
  * Reads what `write` wrote. Anything unexpected is refused, so that no file of another kind is ever replaced.
- * @throws Error whose message says what is wrong
+ * @throws Error whose message describes the fault
  */
 export function read(text: string): History {
   const root = parse(text)

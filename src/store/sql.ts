@@ -191,7 +191,7 @@ async function change(
   return { kind: 'applied', versions: rows.map(summary) }
 }
 
-/** Forgets old versions of what was changed. */
+/** Deletes old versions of changed configurations. */
 async function prune(
   trx: Transaction<Tables>,
   changed: readonly StoredSummary[],

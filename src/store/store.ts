@@ -37,7 +37,7 @@ export interface Reason {
   message?: string
 }
 
-/** A change that is not based on what the store holds; undefined: not there. */
+/** A change based on an outdated version; undefined: the configuration does not exist. */
 export interface Conflict extends Identity {
   expected: string | undefined
   found: string | undefined

@@ -43,7 +43,7 @@ export const ISSUED: readonly [issuer: string, form: string][] = [
   ['age', 'AGE-SECRET-KEY-1[A-Z0-9]{58}'],
 ]
 
-/** Not within a word. In JSON text an escape may stand before it, and is no part of it. */
+/** Not within a word. In JSON text an escape may precede a token. */
 const START = String.raw`(?:(?<=\\[bfnrt])|(?<![\w\\]))`
 /** At the beginning of its word only: every other `eyJ` in it would be looked from once more. */
 const JWT = String.raw`(?:(?<=\\[bfnrt])|(?<![-\w\\]))eyJ[\w-]{10,2048}\.eyJ[\w-]{10,4096}\.[\w-]{10,2048}`
@@ -57,7 +57,7 @@ const KNOWN = new RegExp(
 )
 /** Base64 or Base64url, also with slashes and ends of lines as JSON writes them; not within a longer word. */
 const BASE64 = /(?:(?<=\\[bfnrt])|(?<![\w\\+/=-]))[\w+/-](?:[\w+/-]|\\[n/]){23,7999}={0,2}(?![\w+/=-])/g
-/** Characters of Base64: of the longest that is decoded, and of all that is decoded of one text. */
+/** Maximum characters of Base64: of one run, and of all runs in a text. */
 const MAX_BASE64 = 8_000
 const MAX_DECODED = 1024 * 1024
 

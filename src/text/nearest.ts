@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Letters that are compared for one message: what is not reached among very many long candidates is not proposed. */
+/** Maximum letters compared for one message; candidates beyond are not suggested. */
 const MAX_COMPARED = 100_000
 /** Longer words are not proposed, nor anything for them. */
 const MAX_LETTERS = 100

@@ -5,7 +5,7 @@ export const PIECE = 256 * 1024
 
 const waiting: (() => void)[] = []
 
-/** Resolves in a later turn of the event loop. Each turn resumes one of those that wait here, in their order. */
+/** Resolves in a later turn of the event loop. Each turn resumes one waiter, in order. */
 export function pause(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.push(resolve) === 1) setImmediate(resume)

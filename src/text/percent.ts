@@ -7,7 +7,7 @@ export function percentTable(plain: RegExp): Uint8Array {
   )
 }
 
-/** Percent-encodes bytes; much faster than a replacement where there is much to encode. */
+/** Percent-encodes bytes; much faster than a replacement for long texts. */
 export function percentEncode(bytes: Uint8Array, table: Uint8Array): string {
   const out = Buffer.allocUnsafe(3 * bytes.length)
   let size = 0

@@ -1,4 +1,4 @@
-/** Words that name a secret wherever they stand in a name. */
+/** Words that mark a name as that of a secret. */
 const ALWAYS = 'secret|passw|credential|signature'
 /** `auth` and `authorization`, not `author` or `authority`. */
 const AUTH = 'auth(?!or(?!i[sz]))'
@@ -19,14 +19,14 @@ const CERTAIN = new RegExp(
   'i',
 )
 
-/** The source of a regular expression: how the key of a secret ends that somebody wrote into a file. */
+/** Regular expression source for the end of a secret's key in a file. */
 export const SECRET_KEY_END = '(?:key|token|secret|passw(?:or)?d|pwd|authorization|credential|bearer)s?'
 
-/** Names whose verdict is kept, and their characters, at the most: callers may choose them. */
+/** Maximum number and length of cached names, as callers may choose them. */
 const MOST_NAMES = 1_000
 const LONGEST_NAME = 100
 
-/** A verdict on names that is looked up, not made, for those that come again and again. */
+/** Caches the verdict for repeated names. */
 function remembered(judge: (name: string) => boolean): (name: string) => boolean {
   const known = new Map<string, boolean>()
   return (name) => {

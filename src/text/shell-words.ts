@@ -6,7 +6,7 @@ const SHELL_ONLY = /[|&;<>()`]|\$[({]/
 
 /**
  * The words of a command line, split as a POSIX shell splits them; variables stay as they are.
- * @returns undefined where a quote is not closed, or where only a shell can say what is meant
+ * @returns undefined for an unclosed quote, or syntax that only a shell can evaluate
  */
 export function shellWords(line: string): string[] | undefined {
   const words: string[] = []

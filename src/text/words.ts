@@ -40,7 +40,7 @@ export function timeText(milliseconds: number): string {
 /** Characters of a token of English text and JSON, by rule of thumb. */
 const TOKEN = 4
 
-/** Estimated tokens of a text of so many characters. */
+/** Estimated tokens of a text with this number of characters. */
 export function tokensIn(characters: number): number {
   return Math.ceil(characters / TOKEN)
 }

@@ -10,7 +10,7 @@ import type { ListChange } from '../../upstream/index.ts'
 import type { DrainLimits } from './drain.ts'
 import type { Page, PageRequest } from './passed-pages.ts'
 
-/** The configurations that are served: those that were refused are not among them. */
+/** The served configurations, without refused ones. */
 export interface Served {
   generation: number
   env: Env

@@ -144,7 +144,7 @@ function listenAt(server: Server, address: ListenAddress, backlog: number, then:
   }
 }
 
-/** Access without credentials depends on the name, but the system decides what the name resolves to. */
+/** Access without credentials depends on the name, which the system resolves to any address. */
 function misnamed(server: Server, { host, path }: { host?: string; path?: string }): string | undefined {
   if (path !== undefined || host === undefined || !isLoopback(host)) return undefined
   const { address } = server.address() as AddressInfo

@@ -24,7 +24,7 @@ export interface Page {
   body: Uint8Array
 }
 
-/** Answers a request by what the parent answers. */
+/** Answers a request with the parent's answer. */
 export async function askPage(
   c: Context,
   ask: (request: PageRequest) => Promise<Page>,

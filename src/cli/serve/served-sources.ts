@@ -12,7 +12,7 @@ export class ServedSources {
 
   constructor(public served: Served) {}
 
-  /** Reads only what has changed; the rest are the same objects. */
+  /** Reads only changed configurations; the others are the same objects. */
   readonly source: ConfigurationSource = async (env, rules) => {
     const { sources, generation } = this.served
     const before = env === this.readEnv ? this.read : new Map<string, ReadConfiguration>()

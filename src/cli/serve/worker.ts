@@ -241,7 +241,7 @@ function taker(
     const socket = handle as Socket | undefined
     // The connection ended on the way, or this process has no file descriptor left.
     if (!socket) return end(id)
-    // Before it is read: the parent gives what was not taken to another worker.
+    // Accepted before it is read, as the parent gives unaccepted connections to another worker.
     channel.note('taken', id)
     // A client may end its side after the request, as at a listener.
     socket.allowHalfOpen = true

@@ -225,7 +225,7 @@ export class Pool implements Workers {
 
   isServing = (): boolean => this.serving().length > 0
 
-  /** One worker serves the change before the others do: if it cannot, all keep what they serve. */
+  /** One worker serves the change first; if it fails, all keep the current table. */
   handOn = async (table: Table, env: Env): Promise<ReloadedWorkers> => {
     const change = changeOf(this.served, { table, env })
     const left = this.serving()
@@ -335,7 +335,7 @@ export class Pool implements Workers {
       serialization: 'advanced',
       // The audit log keeps its lines whole by itself, and must learn when they cannot be written.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      // A signal to the process group, such as that of Ctrl-C, is for this process, which drains its workers.
+      // A signal to the process group, such as Ctrl-C's, is for this process, which drains its workers.
       detached: true,
     })
     this.children.add(child)
@@ -402,7 +402,7 @@ export class Pool implements Workers {
     })
   }
 
-  /** @param before what the worker serves by now */
+  /** @param before the change that the worker serves now */
   private async join(member: Member, before: InService): Promise<void> {
     const { number, child, channel } = member
     this.members.add(member)

@@ -80,7 +80,7 @@ const MATCHED: State = { open: [], before: START, next: [], reached: [] }
 
 /** Runs a program as a deterministic automaton, whose states are made when a text first reaches them. */
 class Automaton implements Pattern {
-  /** The different sets; the last one may be that of word characters. */
+  /** The distinct character sets; the last one may be the word characters. */
   private readonly sets: CharTest[]
   /** By instruction: the index of its set. */
   private readonly setOf: number[]

@@ -11,7 +11,7 @@ const MOST_REPEATED = 10_000
 /**
  * Reads a regular expression of ECMA-262 with the flag `u`, the dialect of JSON Schema.
  * Look-ahead right behind a leading `^` and look-behind right before a final `$` become expressions of their own.
- * @throws RegexError for what is not of the dialect, and for what no linear engine can run
+ * @throws RegexError for invalid syntax, and for constructs that no linear engine can run
  */
 export function parseEcma(source: string): EcmaPattern {
   return new EcmaReader(source).pattern()
@@ -80,7 +80,7 @@ function isAssertion(node: RegexNode | undefined, kind: 'start' | 'end'): boolea
   return node?.type === 'assert' && node.kind === kind
 }
 
-/** @throws RegexError with what the runtime says against the expression, such as `invalid escape` */
+/** @throws RegexError with the runtime's error, such as `invalid escape` */
 function checkSyntax(source: string): void {
   try {
     new RegExp(source, 'u')

@@ -14,7 +14,7 @@ export type RegexNode =
 
 export type Assertion = 'start' | 'end' | 'lineStart' | 'lineEnd' | 'word' | 'notWord'
 
-/** Why an expression is refused: its syntax, what a linear engine cannot do, or its size. */
+/** Why an expression is refused: its syntax, a construct that a linear engine cannot run, or its size. */
 export type RegexFault = 'syntax' | 'look-around' | 'back-reference' | 'size'
 
 export class RegexError extends Error {
@@ -94,7 +94,7 @@ export abstract class RegexReader {
     return { text, min, max }
   }
 
-  /** Reads what the expression, which is sticky, matches here. */
+  /** Consumes a match of a sticky expression at this position. */
   protected match(form: RegExp): RegExpExecArray | null {
     form.lastIndex = this.at
     const found = form.exec(this.source)
