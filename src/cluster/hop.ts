@@ -9,8 +9,8 @@ export const PROOF_HEADER = 'plantgw-hop-proof'
 export const CLIENT_HEADER = 'plantgw-hop-outer'
 
 /**
- * How replicas know each other. What a signed request gives is no right but a duty, not to be sent on; so a
- * repeated one does no harm, and clocks need not agree.
+ * How replicas authenticate to each other. A signature only keeps a request from being forwarded again; so a
+ * replayed one does no harm, and clocks need not agree.
  */
 export interface Hops {
   /** The header of a request to another replica, and the proof that its answer must carry. */

@@ -4,15 +4,15 @@ import { unexpected } from '../telemetry/unexpected.ts'
 export type Ask = () => Promise<boolean>
 
 /**
- * Notices replicas that have stopped answering, without a limit for how long a call may take: a process that is frozen
- * still has connections accepted by its kernel.
+ * Detects replicas that have stopped answering, without a limit on the duration of calls: the kernel of a frozen
+ * process still accepts connections.
  */
 export interface Liveness {
   /** The replica has sent something. */
   heard(owner: string): void
   /**
-   * While something waits for a replica, asks it whenever it has been silent. The result ends the watch.
-   * @param onLost runs once, with the time since when nothing was heard, and ends the watch
+   * While a call waits for a replica, asks the replica whenever it is silent. The result ends the watch.
+   * @param onLost called once, with the time of the last byte; it ends the watch
    */
   watch(owner: string, ask: Ask, onLost: (since: number) => void): () => void
 }

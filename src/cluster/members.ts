@@ -15,14 +15,14 @@ export const MEMBERS_HEADER = 'plantgw-hop-members'
  */
 export interface Members {
   /**
-   * Makes this replica and the one that opened a session know each other, once for each process of either.
-   * @param question is called if they do not yet
-   * @returns what a request should wait for, a moment at most; undefined: nothing
+   * Makes this replica and the session's opener know each other, once for each process of either.
+   * @param question called if they do not yet
+   * @returns a promise that a request should wait for, briefly; undefined: nothing to wait for
    */
   meet(ticket: Pick<Ticket, 'owner' | 'process'>, question: () => Question): Promise<void> | undefined
   /**
-   * Takes down a replica that introduces itself; undefined: it is none.
-   * @returns its answer: who is known here; and what the answer waits for
+   * Records a replica that introduces itself; undefined: it is not one.
+   * @returns the replicas known here, and a promise that the answer waits for
    */
   greet(from: string): { members: string; told: Promise<void> | undefined } | undefined
   /** Adds a replica that another worker has met. */

@@ -31,7 +31,7 @@ export function readArguments(tools: Tool[], context: Context) {
       // Most have none of them, and a path of their own is made for each.
       if (given === undefined && !values && !items && !properties) return
       const path = ['tools', i, 'args', j]
-      // Without its type nothing can be said of its values.
+      // Without a type its values cannot be checked.
       if (context.doubtful([...path, 'type'])) return
       if (values) arg.enum = readEnum(arg, values, path, context)
       if (items) arg.items = nestedTexts(items, [...path, 'items'], context)

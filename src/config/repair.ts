@@ -33,7 +33,7 @@ export interface Repaired {
  * Brings a faulty configuration into the form that the schema wants: keys that are nearly right are taken for
  * what they nearly are, other faulty parts are left out, and harmless values stand in for what is needed.
  * @param faulty its value is changed
- * @param most errors of one validation; with so many the file is given up
+ * @param most errors of one validation; with this many the file is given up
  * @returns undefined where nothing can be made of it
  */
 export function repair(faulty: Faulty, most: number): Repaired | undefined {

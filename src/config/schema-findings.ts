@@ -42,7 +42,7 @@ export function pointerPath(pointer: string, value: unknown): (string | number)[
   return path
 }
 
-/** Where something is said of a whole object: its key, or the first key of an item of an array. */
+/** Place of a finding about a whole object: its key, or the first key of an array item. */
 function objectPlace(path: Path, { value, locate }: Context): Pick<Report, 'path' | 'isKey'> {
   if (locate.key(path)) return { path, isKey: true }
   const object = valueAt(value, path)

@@ -93,7 +93,7 @@ export function regexFault(text: string): string | undefined {
   }
 }
 
-/** Up to so many characters all errors of a value are collected at once: that takes time by their square. */
+/** Maximum characters for which all errors are collected at once, which takes quadratic time. */
 const SMALL = 256 * 1024
 
 /**

@@ -149,7 +149,7 @@ export interface Report extends Omit<Suggestion, 'fix'> {
   message: string
   /** An instruction; it follows the suggestion. */
   hint?: string | undefined
-  /** Default: that of the code. */
+  /** Default: the severity of the code. */
   severity?: Severity | undefined
   /** Another place, by default in the same file. */
   related?: { path: Path; message: string; place?: Place }

@@ -111,7 +111,7 @@ function isSilenced(code: FindingCode, line: number, { ignores, lines }: Comment
   return false
 }
 
-/** The line itself; and that of the key whose block of text it is in, since a block holds no comments. */
+/** The line itself, and the key's line for a place in a block scalar, since a block holds no comments. */
 function placesOf(line: number, lines: readonly string[]): number[] {
   const places = [line]
   let indent = indentOf(lines[line - 1] ?? '')

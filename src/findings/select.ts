@@ -7,7 +7,7 @@ export interface Selection {
   only: readonly string[]
   /** Checks and codes not to report. */
   skip: readonly string[]
-  /** Severities by code or by check; that of a code wins. */
+  /** Severities by code or by check; a code takes precedence. */
   severity: Readonly<Record<string, Severity | 'off'>>
 }
 

@@ -18,7 +18,7 @@ export interface AuditLogOptions {
   /** Absolute path; created with mode 0600 in an existing folder. */
   path?: string
   log: Logger
-  /** Is called for every line for which there was no room. */
+  /** Called for every line that is dropped for lack of room. */
   onDropped: () => void
   /** The line that says how many were dropped before it. */
   droppedLine: (lines: number) => string

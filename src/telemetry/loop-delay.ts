@@ -44,10 +44,10 @@ export function* inParts<T>(stage: string, of: string, steps: Steps<T>): Steps<T
 }
 
 /**
- * Looks how late the event loop is, and logs when it stood still for 100 ms or more, with the part of the work that took
- * longest. It keeps no process alive.
- * @param observe gets each delay, in seconds
- * @returns what ends it
+ * Measures the event loop's delay, and logs blocks of 100 ms or more, with the piece of work that took
+ * longest. Does not keep the process alive.
+ * @param observe receives each delay, in seconds
+ * @returns a function that stops it
  */
 export function watchEventLoop(log: Logger, observe: (seconds: number) => void): () => void {
   let last = performance.now()

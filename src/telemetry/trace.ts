@@ -57,7 +57,7 @@ const LENGTH = 55
 /** Characters that a vendor passes on at least (W3C Trace Context, 3.3.1.5); more are left out. */
 const MAX_STATE = 512
 
-/** The context that headers or `_meta` of somebody else name; undefined when they name none, or it is not valid. */
+/** The trace context in headers or `_meta`; undefined: absent or invalid. */
 export function readContext({ traceparent, tracestate }: Record<string, unknown>): TraceContext | undefined {
   if (typeof traceparent !== 'string' || traceparent.length > MAX_STATE) return undefined
   const [, version, end] = TRACEPARENT.exec(traceparent) ?? []
