@@ -1,3 +1,5 @@
+import { withoutHidden } from '../text/index.ts'
+
 /** Longest message that is shown, in characters. */
 const LONGEST = 500
 
@@ -8,7 +10,8 @@ const LONGEST = 500
  */
 export function serverMessage(body: string): string | undefined {
   const text = inJson(body) ?? (isPage(body) ? pageText(body) : body)
-  const line = text.replace(/\s+/g, ' ').trim().replace(/\.$/, '')
+  // Control characters could change what the terminal shows elsewhere.
+  const line = withoutHidden(text).replace(/\s+/g, ' ').trim().replace(/\.$/, '')
   if (line === '') return undefined
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
 }
