@@ -357,7 +357,7 @@ test('validate finds what is wrong with skills, at its place', async (t) => {
   const unused = { more: { servers: [], routers: [] } }
   const told = await findingsOf(t, { 'a/SKILL.md': matter('a') }, unused)
   assert.ok(
-    told.some((line) => line.includes('key-without-effect `skills` are offered by `servers`')),
+    told.some((line) => line.includes('key-without-effect `skills` needs `servers`')),
     String(told),
   )
 })
