@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import type { Configuration, McpServer, Router, Tool } from './model.ts'
-import { loadSchema, type SchemaName, type SchemaNode } from './schemas.ts'
+import { loadSchema, type SchemaName } from './schemas.ts'
+import type { SchemaNode } from './shape.ts'
 
 /** Makes of a value that a schema has accepted what its type in `generated.ts` says. */
 type Fill = (value: Json) => Json | undefined

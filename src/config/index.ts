@@ -51,8 +51,8 @@ export {
   qualifiedName,
   uniqueName,
 } from './qualified-name.ts'
-export type { SchemaNode } from './schemas.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'
 export { type Address, parseAddresses, parseNetwork, reloadTarget } from './settings.ts'
+export type { SchemaNode } from './shape.ts'
 export { tokenDigest, tokenExpiry } from './tokens.ts'

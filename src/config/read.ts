@@ -10,9 +10,9 @@ import type { Env, Locate, ReadConfiguration, Source } from './model.ts'
 import { type Repaired, repair } from './repair.ts'
 import { describer, meantKey, pointerPath, schemaFinding } from './schema-findings.ts'
 import { type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
-import { locator, type Nodes, nodesOf } from './yaml/places.ts'
+import { locator, type Nodes, nodesOf, type YamlNode } from './yaml/places.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/syntax.ts'
-import { readValues, type YamlNode } from './yaml/values.ts'
+import { readValues } from './yaml/values.ts'
 
 /**
  * Reads one configuration: YAML, environment variables, schema. What its fields say about each other, and what its

@@ -2,9 +2,9 @@ import type { ErrorObject } from 'ajv'
 import { isObject, type Json, type JsonObject, pointerOf, setOwn, stringify, valueAt } from '../json/index.ts'
 import type { Path } from './model.ts'
 import { meantKey, pointerPath } from './schema-findings.ts'
-import { type LoadedSchema, type Shape, schemaErrorsOf, shapeAt } from './schemas.ts'
-import type { Nodes } from './yaml/places.ts'
-import type { YamlNode } from './yaml/values.ts'
+import { type LoadedSchema, schemaErrorsOf } from './schemas.ts'
+import { type Shape, shapeAt } from './shape.ts'
+import type { Nodes, YamlNode } from './yaml/places.ts'
 
 /** Taking a value out may make its map faulty, and that the list that holds it. */
 const MAX_ROUNDS = 12

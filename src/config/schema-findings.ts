@@ -3,7 +3,8 @@ import { type Place, type Report, suggest } from '../findings/index.ts'
 import { isObject, pointerSegments, valueAt } from '../json/index.ts'
 import { nearest, quote, quoteAll, shorten } from '../text/index.ts'
 import type { Path } from './model.ts'
-import { type LoadedSchema, type SchemaNode, shapeAt, titled } from './schemas.ts'
+import type { LoadedSchema } from './schemas.ts'
+import { type SchemaNode, shapeAt, titled } from './shape.ts'
 import type { Nodes } from './yaml/places.ts'
 
 interface Context extends Place {

@@ -6,6 +6,7 @@ import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../json/index.ts'
 import { lowerFirst } from '../text/index.ts'
 import { makeAjv } from './json-schema/ajv.ts'
+import { homesOf, type SchemaNode, type Shape, shapeOf } from './shape.ts'
 import type { Nodes } from './yaml/places.ts'
 
 export interface LoadedSchema {
@@ -146,67 +147,6 @@ function first(value: unknown, { validateFirst }: LoadedSchema): ErrorObject[] {
   return validateFirst(value) ? [] : (validateFirst.errors ?? [])
 }
 
-/** A JSON Schema as parsed; only what this room's own schemas use is read. */
-export interface SchemaNode {
-  [keyword: string]: unknown
-  title?: string
-  description?: string
-  type?: string | string[]
-  properties?: Record<string, SchemaNode>
-  patternProperties?: Record<string, SchemaNode | boolean>
-  additionalProperties?: SchemaNode | boolean
-  required?: string[]
-  items?: SchemaNode | boolean
-  $ref?: string
-  $defs?: Record<string, SchemaNode>
-  anyOf?: SchemaNode[]
-  enum?: unknown[]
-  minLength?: number
-  pattern?: string
-  minimum?: number
-  maximum?: number
-  default?: unknown
-  /** A secret: no finding shows it. */
-  writeOnly?: boolean
-  examples?: unknown[]
-  deprecated?: boolean
-  /**
-   * The converted value: `duration`: milliseconds. `size`: bytes. `json`: as in the file, without defaults.
-   * `partial`: without defaults, as they depend on the context. `derived`: never absent, see `build.ts`.
-   */
-  'x-model'?: 'duration' | 'size' | 'json' | 'partial' | 'derived'
-  /** Description of the required form for a text that does not match `pattern`. Default: a path, or by `x-model`. */
-  'x-form'?: string
-}
-
-/** The part of a schema that reading YAML scalars needs. */
-export interface Shape {
-  title: string
-  /** `text`: scalars are taken as written. `typed`: a number or boolean. `any`: as YAML says. */
-  kind: 'text' | 'typed' | 'any' | 'map' | 'list'
-  /** An empty text is no value here, so for an optional key it counts as not given. */
-  neverEmpty: boolean
-  required: ReadonlySet<string>
-  properties: ReadonlyMap<string, Shape>
-  /** Shape of keys not in `properties`. */
-  others: Shape
-  items: Shape
-}
-
-export const ANY: Shape = {
-  title: 'object',
-  kind: 'any',
-  neverEmpty: false,
-  required: new Set(),
-  properties: new Map(),
-  get others() {
-    return ANY
-  },
-  get items() {
-    return ANY
-  },
-}
-
 /**
  * The schema without the alternative `${NAME:default}` that it offers editors: here variables are replaced
  * before anything is checked.
@@ -222,67 +162,4 @@ export function withoutEnv(schema: SchemaNode): SchemaNode {
     return Object.fromEntries(Object.entries(merged).map(([key, member]) => [key, strip(member)]))
   }
   return strip(schema) as SchemaNode
-}
-
-/** The shape of a schema that has gone through `withoutEnv`. */
-export function shapeOf(root: SchemaNode): Shape {
-  const known = new Map<SchemaNode, Shape>()
-  const build = (schema: SchemaNode | boolean | undefined): Shape => {
-    if (typeof schema !== 'object') return ANY
-    if (schema.$ref) return build(root.$defs?.[schema.$ref.replace('#/$defs/', '')])
-    const done = known.get(schema)
-    if (done) return done
-    const kind = kindOf(schema)
-    const neverEmpty = kind === 'text' && Boolean(schema.minLength || schema.pattern || schema.enum)
-    const { title = ANY.title, required } = schema
-    const shape: Shape = { ...ANY, title, kind, neverEmpty, required: new Set(required) }
-    // Registered before its parts are built: schemas refer to themselves.
-    known.set(schema, shape)
-    shape.properties = new Map(
-      Object.entries(schema.properties ?? {}).map(([key, member]) => [key, build(member)]),
-    )
-    shape.others = build(schema.additionalProperties)
-    shape.items = build(schema.items)
-    return shape
-  }
-  return build(root)
-}
-
-function kindOf({ type, enum: allowed }: SchemaNode): Shape['kind'] {
-  if (allowed?.every((value) => typeof value === 'string')) return 'text'
-  if (type === undefined) return 'any'
-  if (type === 'object') return 'map'
-  if (type === 'array') return 'list'
-  return [type].flat().includes('string') ? 'text' : 'typed'
-}
-
-/** The shape at a path; what no schema describes has any. */
-export function shapeAt(root: Shape, path: readonly (string | number)[]): Shape {
-  let shape = root
-  for (const key of path)
-    shape = typeof key === 'number' ? shape.items : (shape.properties.get(key) ?? shape.others)
-  return shape
-}
-
-/** The title of a shape inside a sentence: `a tool`, `an MCP server`, `the settings`. */
-export function titled({ title }: Shape, article: 'a' | 'the'): string {
-  const noun = /^[A-Z][a-z]/.test(title) ? lowerFirst(title) : title
-  return `${article === 'a' && /^[aeiou]|^MCP/.test(noun) ? 'an' : article} ${noun}`
-}
-
-/** Where each key is known, in words: `a tool`, `` `cors` ``. */
-export function homesOf(root: Shape): Map<string, string[]> {
-  const homes = new Map<string, string[]>()
-  const seen = new Set<Shape>([ANY])
-  const visit = (shape: Shape, noun: string) => {
-    if (seen.has(shape)) return
-    seen.add(shape)
-    for (const [key, member] of shape.properties) {
-      homes.set(key, [...(homes.get(key) ?? []), noun])
-      visit(member, `\`${key}\``)
-    }
-    for (const part of [shape.items, shape.others]) visit(part, titled(part, 'a'))
-  }
-  visit(root, titled(root, 'the'))
-  return homes
 }

@@ -17,7 +17,8 @@ import type {
 } from './model.ts'
 import { readSchemaFile } from './read.ts'
 import { describeValue, schemaFinding } from './schema-findings.ts'
-import { loadSchema, shapeAt } from './schemas.ts'
+import { loadSchema } from './schemas.ts'
+import { shapeAt } from './shape.ts'
 import { scalarValue } from './yaml/values.ts'
 
 /** Settings of the command line, as written there. */

@@ -4,7 +4,7 @@ import { ExactNumber, type Json } from '../../json/index.ts'
 import { compilePattern } from '../../template/index.ts'
 import { addFormats, codegen, makeAjv } from './ajv.ts'
 
-/** Outside of `withinWork` there is always more. A small integer, as V8 would put a double on the heap each time. */
+/** Outside of `withinWork` there is always more. */
 const ENDLESS = 2 ** 30
 /** Remaining work budget of the current validation, in steps of about 10 ns. */
 let left = ENDLESS

@@ -3,7 +3,24 @@ import type { Range } from '../../findings/index.ts'
 import type { Env, Locate, Path } from '../model.ts'
 import { placeBefore, replaceEnv } from './env.ts'
 import type { Parsed } from './syntax.ts'
-import type { YamlNode } from './values.ts'
+
+export interface Member {
+  key: YamlNode
+  value: YamlNode
+}
+
+/** A value in the text. Of an alias: the value that it stands for; if there is none, the alias. */
+export interface YamlNode {
+  start: number
+  end: number
+  /** The event, for a scalar. */
+  scalar?: ScalarEvent
+  /** The text of a scalar, decoded, before variables are replaced. */
+  source?: string
+  items?: YamlNode[]
+  /** By key, those that are merged included. */
+  members?: Map<string, Member>
+}
 
 /** Finds nodes by path. */
 export interface Nodes {

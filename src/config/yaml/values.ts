@@ -13,11 +13,11 @@ import {
 import { type Finding, finding } from '../../findings/index.ts'
 import { isObject, type Json, type JsonObject, parse, setOwn } from '../../json/index.ts'
 import type { Env, Source } from '../model.ts'
-import { ANY, type Shape } from '../schemas.ts'
 import { envFileOf, unreadOf } from '../secret-files.ts'
+import { ANY, type Shape } from '../shape.ts'
 import { isWithheld, withheld } from '../tenant-env.ts'
 import { replaceEnv } from './env.ts'
-import { placeInScalar } from './places.ts'
+import { type Member, placeInScalar, type YamlNode } from './places.ts'
 import { type Parsed, QUOTE_TEMPLATE } from './syntax.ts'
 
 /** Deeper nesting is refused. */
@@ -28,24 +28,6 @@ const MAX_ALIASED = 100_000
 const MAX_TAGS = 100
 /** A plain key whose value is merged into the map. */
 const MERGE_KEY = '<<'
-
-/** A value in the text. Of an alias: the value that it stands for; if there is none, the alias. */
-export interface YamlNode {
-  start: number
-  end: number
-  /** The event, for a scalar. */
-  scalar?: ScalarEvent
-  /** The text of a scalar, decoded, before variables are replaced. */
-  source?: string
-  items?: YamlNode[]
-  /** By key, those that are merged included. */
-  members?: Map<string, Member>
-}
-
-export interface Member {
-  key: YamlNode
-  value: YamlNode
-}
 
 export interface Values {
   value: Json
