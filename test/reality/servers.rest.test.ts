@@ -37,12 +37,11 @@ const SERVERS: [spec: string, ...args: string[]][] = [
   ['@modelcontextprotocol/server-github@2025.4.8'],
   ['@agent-infra/mcp-server-filesystem@1.2.29', '--allowed-directories', 'FOLDER'],
   ['@knip/mcp@0.0.36'],
-  ['backlog-mcp-server@0.20.4'],
 ]
 /** What the servers need to start; no service behind one is asked for anything. */
 const KEYS = [
-  ...['TAVILY', 'EXA', 'BRAVE', 'AIRTABLE', 'PERPLEXITY', 'BACKLOG'].map((name) => `${name}_API_KEY`),
-  ...['NOTION_TOKEN', 'PRIVATE_APP_ACCESS_TOKEN', 'BACKLOG_DOMAIN'],
+  ...['TAVILY', 'EXA', 'BRAVE', 'AIRTABLE', 'PERPLEXITY'].map((name) => `${name}_API_KEY`),
+  ...['NOTION_TOKEN', 'PRIVATE_APP_ACCESS_TOKEN'],
 ]
 const ENV = Object.fromEntries(KEYS.map((key) => [key, 'nothing-is-asked-with-it']))
 /** The other member of each list of servers; the second for the first. */
