@@ -22,9 +22,9 @@ export interface Asker {
 }
 
 /**
- * Access to `/_reload`, `/_diff`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token only
- * that tenant's part. Without an admin token, local requests are allowed if they name a loopback host (another name
- * could be controlled by a web page), show no sign of a proxy, and come from no other site.
+ * Decides who may use `/_reload`, `/_diff`, `/_status` and `/metrics`. The admin token opens all of them; a tenant's
+ * token opens the part of that tenant. Without an admin token, a local request is allowed if its host is a loopback
+ * name (a web page can control other names), if it shows no sign of a proxy, and if no other site sent it.
  */
 export function createAdminAccess(
   admin: { token?: string } | undefined,

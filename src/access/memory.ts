@@ -170,7 +170,7 @@ class SpareReservation extends MemoryReservation {
   }
 }
 
-/** Of this process. */
+/** The memory that this process accounts for. */
 export const memory = new Memory()
 
 /** Minimum bytes of a parsed JSON value and its slot. */

@@ -56,9 +56,9 @@ interface Counter {
   per: RateRule['per']
   /** Absent: every request counts. */
   counts?: (tool: string) => boolean
-  /** Of all processes together. */
+  /** The rate that all processes share. */
   flow: Flow
-  /** Of this process. */
+  /** Counts in this process. */
   buckets: Buckets
 }
 

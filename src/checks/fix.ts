@@ -44,7 +44,7 @@ function fixable(findings: readonly Finding[]): number {
   return findings.filter(({ fix }) => fix !== undefined).length
 }
 
-/** Of overlapping fixes, only the first is applied. */
+/** Applies the first of overlapping fixes, and none of the others. */
 function applyFixes(text: string, findings: readonly Finding[]): { text: string; fixed: Fixed[] } {
   const fixed: Fixed[] = []
   const pieces: string[] = []

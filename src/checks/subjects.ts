@@ -3,7 +3,7 @@ import { slashesOf } from '../config/model.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
 import { bodyPlace, type Place, type Roots } from '../template/index.ts'
 
-/** What a template can read when it is rendered. */
+/** Values that a template can read when it is rendered. */
 export type Phase = 'request' | 'response' | 'config' | 'prompt' | 'upstream'
 
 /** A template of a configuration, and its data. */

@@ -57,7 +57,7 @@ interface Kind {
   use: string | { import: 'openapi' | 'postman' | 'har' | 'mcp' | 'unla' }
 }
 
-/** Keys of which every configuration of ours has one, and no file of an MCP client. */
+/** Every configuration of ours has one of these keys; a file of an MCP client has none. */
 const isOurs = (value: JsonObject) => ['name', 'routers', 'tools', 'prompts'].some((key) => key in value)
 const isDescription = ({ paths, info }: JsonObject) => isObject(paths) || isObject(info)
 const some = (value: Json | undefined, is: (member: JsonObject) => boolean) =>

@@ -32,7 +32,7 @@ export interface Parameter {
   description?: string
   /** Whether it was sent several times. */
   isList?: boolean
-  /** Of a path parameter: secret regardless of its name. */
+  /** Whether a path parameter is a secret regardless of its name. */
   isSecret?: boolean
 }
 

@@ -157,7 +157,7 @@ export function grouped<P extends Parameter>(pairs: readonly P[]): P[] {
   const found = new Map<string, P>()
   for (const one of pairs) {
     const known = found.get(one.name)
-    // Of several values, keeps the most general type.
+    // Keeps the most general type of several values.
     const said = known && typeOf(known.value) === 'string' ? known : one
     found.set(one.name, known ? { ...said, isList: true } : one)
   }

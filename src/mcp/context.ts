@@ -32,7 +32,7 @@ export interface RequestContext {
   readonly callerName?: string | undefined
   /** The caller's verified claims. */
   readonly identity?: Identity | undefined
-  /** What the caller may use; absent: everything. */
+  /** The tools, prompts and resources that the caller may use; absent: all. */
   readonly permissions?: Permissions | undefined
   /** Tool discovery of the route; absent: all tools are listed. */
   readonly discovery?: Discovery | undefined

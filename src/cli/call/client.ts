@@ -19,7 +19,6 @@ import { guardsOfCommands, HttpClient, NetFault, serverMessage } from '../../net
 import type { Login } from '../login/login.ts'
 import { VERSION } from '../version.ts'
 import { fromSdk, mark, toSdk, unmark } from './exact.ts'
-import { printable } from './printable.ts'
 
 /** A client of one MCP server of any revision. It holds connections, so close it. */
 export interface McpClient {
@@ -121,8 +120,8 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
     throw unanswered
   })
   const timeout = answer ? QUESTION_TIMEOUT : DEFAULT_LIMITS.timeout
-  // The client needs a progress handler for its timeout. It loses progress that arrives together with the result, so
-  // that is read from the transport.
+  // The client resets its timeout only if it has a progress handler. It can miss progress that arrives together with
+  // the result, so this command reads progress from the transport.
   const limits = { signal, timeout, resetTimeoutOnProgress: true, onprogress() {} }
 
   // The SDK ignores the signal while it waits for an answer to its probe.
@@ -198,12 +197,10 @@ function faultOf(error: unknown, { href }: URL, refusal: Refusal | undefined, me
   return new Error(`${href}: ${(error as Error).message}`)
 }
 
-/** What a server answered, in its own words where it has any. */
+/** The server's own message, or else its status. */
 export function saidBy({ status, text }: Refusal): string {
   const said = serverMessage(text)
-  return said === undefined
-    ? `the server answered with the status ${status}`
-    : `${printable(said)} (status ${status})`
+  return said === undefined ? `the server answered with the status ${status}` : `${said} (status ${status})`
 }
 
 function guessOf({ status, text }: Refusal): string {

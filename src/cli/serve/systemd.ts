@@ -39,7 +39,7 @@ export function serviceManager(env: NodeJS.ProcessEnv, log: Logger): ServiceMana
     },
     reloading() {
       reloads++
-      // Kernel clock in microseconds, as Type=notify-reload requires.
+      // Type=notify-reload requires the time of the kernel's clock, in microseconds.
       if (reloads === 1)
         send('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`, 'STATUS=reloading')
     },

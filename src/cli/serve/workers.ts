@@ -46,15 +46,15 @@ const MAX_FAILED = 5
 /** Workers that may end while they try a change before the others: the change may be the cause. */
 const MAX_TRIES = 2
 /** Milliseconds that a worker has to start, or to reload. */
-const PATIENCE = 120_000
+const START_TIMEOUT = 120_000
 /** Milliseconds between two questions whether a worker is well, and how many of these may pass without its answer. */
 const BEAT = 5_000
 const MAX_SILENT = 6
 /** Milliseconds beyond the drain of a worker, and those to end after it. */
 const DRAIN_SPARE = 3_000
-const END = 2_000
+const END_TIMEOUT = 2_000
 /** Milliseconds for the metrics and the status of a worker. */
-const ANSWER = 5_000
+const ANSWER_TIMEOUT = 5_000
 
 export interface PoolOptions {
   settings: Settings
@@ -244,7 +244,7 @@ export class Pool implements Workers {
     // A worker that ends while it is asked is in `all`, and must not be counted twice.
     const { ended } = this
     const all = this.serving().map(async (one) => {
-      one.counted = await late(ANSWER, one.channel.ask('counted', undefined)).catch(() => one.counted)
+      one.counted = await late(ANSWER_TIMEOUT, one.channel.ask('counted', undefined)).catch(() => one.counted)
       return one.counted ?? []
     })
     return [...(await Promise.all(all)).flat(), ...(ended ? [ended] : [])]
@@ -252,7 +252,7 @@ export class Pool implements Workers {
 
   statuses = async (): Promise<readonly WorkerStatus[]> => {
     const all = this.serving().map((one) =>
-      late(ANSWER, one.channel.ask('status', undefined)).catch(() => []),
+      late(ANSWER_TIMEOUT, one.channel.ask('status', undefined)).catch(() => []),
     )
     return (await Promise.all(all)).flat().sort((a, b) => a.worker - b.worker)
   }
@@ -275,7 +275,7 @@ export class Pool implements Workers {
     clearInterval(this.beat)
     const ends = [...this.children].map((child) => new Promise((resolve) => child.once('exit', resolve)))
     for (const child of this.children) if (child.connected) child.disconnect()
-    await late(END, Promise.all(ends)).catch(() => {
+    await late(END_TIMEOUT, Promise.all(ends)).catch(() => {
       for (const child of this.children) child.kill('SIGKILL')
     })
   }
@@ -320,7 +320,7 @@ export class Pool implements Workers {
 
   /** @throws ChannelEnded also when it did not answer, and is killed */
   private async reload({ channel, fail }: Member, change: Change): Promise<Refused> {
-    return late(PATIENCE, channel.ask('reload', change)).catch((error) => {
+    return late(START_TIMEOUT, channel.ask('reload', change)).catch((error) => {
       if (error !== LATE) throw error
       fail(error)
       throw new ChannelEnded()
@@ -348,7 +348,7 @@ export class Pool implements Workers {
         if (!(error instanceof ChannelEnded)) fault ??= error.message
         child.kill('SIGKILL')
       }
-      const patience = setTimeout(() => fail(LATE), PATIENCE)
+      const patience = setTimeout(() => fail(LATE), START_TIMEOUT)
       const hello = async () => {
         const before = this.served
         const begin: Beginning = { ...this.begins, worker: number, served: servedOf(before) }
@@ -410,7 +410,7 @@ export class Pool implements Workers {
     for (const address of this.met) channel.note('met', address)
     // The others must know its address before it opens a session.
     const all = [...this.members]
-    await Promise.allSettled(all.map((one) => late(ANSWER, one.channel.ask('peers', placesOf(all)))))
+    await Promise.allSettled(all.map((one) => late(ANSWER_TIMEOUT, one.channel.ask('peers', placesOf(all)))))
     for (let known = before; known !== this.served; ) {
       const next = this.served
       await this.reload(member, changeOf(known, next))
@@ -485,7 +485,9 @@ export class Pool implements Workers {
       met: async (address) => {
         this.met.add(address)
         if (this.met.size > MAX_REPLICAS) this.met.delete(this.met.values().next().value as string)
-        await Promise.allSettled(others().map(({ channel }) => late(ANSWER, channel.ask('met', address))))
+        await Promise.allSettled(
+          others().map(({ channel }) => late(ANSWER_TIMEOUT, channel.ask('met', address))),
+        )
       },
       closeListener: async () => {
         this.listenerClosed ??= this.closeListener()
