@@ -1,6 +1,6 @@
 // The last step of the build: the command line as a few files below dist/bin. To load two hundred takes longer than
 // most commands run.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build } from 'esbuild'
 
 /** Many small files, which every command loads; all other packages stay what npm has installed. */
@@ -29,9 +29,35 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 })
-const licenses = INLINED.map((name) => {
-  const folder = `node_modules/${name}`
-  const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
-  return `${name}\n\n${readFileSync(`${folder}/${license}`, 'utf8')}`
+// Browsers get these as they are.
+for (const name of ['browser.css', 'browser.js'])
+  copyFileSync(`src/server/console/${name}`, `dist/server/console/${name}`)
+
+writeFileSync(`${FOLDER}/LICENSES.txt`, licensesOf(INLINED))
+
+// Only the page with the editor loads it.
+const CONSOLE = 'dist/server/console'
+const { metafile } = await build({
+  entryPoints: ['src/server/console/editor.js'],
+  outdir: CONSOLE,
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  metafile: true,
+  logLevel: 'warning',
 })
-writeFileSync(`${FOLDER}/LICENSES.txt`, licenses.join('\n'))
+const packages = Object.keys(metafile.inputs).flatMap(
+  (file) => /node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(file)?.[1] ?? [],
+)
+writeFileSync(`${CONSOLE}/editor-LICENSES.txt`, licensesOf([...new Set(packages)]))
+
+/** The licences of packages, as their authors ask for in copies. */
+function licensesOf(names) {
+  const all = names.map((name) => {
+    const folder = `node_modules/${name}`
+    const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
+    return `${name}\n\n${readFileSync(`${folder}/${license}`, 'utf8')}`
+  })
+  return all.join('\n')
+}

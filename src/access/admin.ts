@@ -2,11 +2,13 @@ import type { TenantSettings } from '../config/model.ts'
 import { isLoopback } from '../net/index.ts'
 import { bearerTable, type KnownToken } from './bearer.ts'
 import { hostName } from './host.ts'
-import { isSignOfProxy } from './proxy-signs.ts'
+import { isSignOfProxy } from './peer.ts'
 
 /** An authorized administrator; `tenant` undefined: may see everything. */
 export interface AdminPrincipal {
   tenant: string | undefined
+  /** Name of a tenant's token; absent: the administrator of all tenants. */
+  caller?: string
 }
 
 /** The parts of a request that identify its sender. */
@@ -31,7 +33,12 @@ export function createAdminAccess(
   tenants: readonly TenantSettings[] = [],
 ): (asker: Asker) => AdminPrincipal | undefined {
   const entries = tenants.flatMap(({ name, tokens }) =>
-    tokens.map(({ token, expires }) => ({ token, ...(expires !== undefined && { expires }), tenant: name })),
+    tokens.map(({ token, caller, expires }) => ({
+      token,
+      caller,
+      ...(expires !== undefined && { expires }),
+      tenant: name,
+    })),
   )
   const token = admin?.token
   // The first of equal tokens counts.
@@ -43,7 +50,7 @@ export function createAdminAccess(
     const { authorization } = asker.headers
     if (authorization !== undefined) {
       const found = table(authorization)
-      return found && { tenant: found.tenant }
+      return found && { tenant: found.tenant, ...(found.caller !== undefined && { caller: found.caller }) }
     }
     return token === undefined && isAtThisMachine(asker) ? { tenant: undefined } : undefined
   }

@@ -1,6 +1,6 @@
 import type { Logins } from './failed-logins.ts'
+import { countOf } from './host.ts'
 import { networkOf } from './quota.ts'
-import { countOf } from './raw-headers.ts'
 import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest } from './steps.ts'
 
 /** A request whose credentials were refused. */

@@ -12,7 +12,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 /** Digest for comparing sent tokens with those of a file. */
-export function sentDigest(token: string): Buffer {
+function sentDigest(token: string): Buffer {
   return hash('sha256', Buffer.from(token, 'latin1'), 'buffer')
 }
 
@@ -49,7 +49,7 @@ export function bearerTable<Entry extends KnownToken>(
 }
 
 /** A token of a file, and its caller. */
-export interface CallerToken extends KnownToken {
+interface CallerToken extends KnownToken {
   caller: string
   /** Default: none. */
   scopes?: readonly string[]
@@ -80,7 +80,6 @@ export function bearerCallers(
   return (authorization) => table(authorization)?.identity
 }
 
-/** Authenticates callers by bearer tokens. */
 export function bearerAuthentication(tokens: readonly CallerToken[]): Authenticate {
   const known = bearerCallers(tokens)
   return ({ headers: { authorization } }) =>

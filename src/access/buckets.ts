@@ -10,8 +10,6 @@ export interface Flow {
 
 /** Maximum keys counted; beyond, the least recently seen start anew. */
 const MAX_KEYS = 50_000
-/** Longer keys are hashed. */
-const MAX_KEY = 100
 
 /**
  * Token buckets by key, each stored as the time at which it will be full (generic cell rate algorithm, ITU-T I.371). A
@@ -60,7 +58,7 @@ export class Buckets {
 
 /** The key, hashed if long. */
 export function shortKey(key: string): string {
-  return key.length <= MAX_KEY ? key : hash('sha256', key, 'base64')
+  return key.length <= 100 ? key : hash('sha256', key, 'base64')
 }
 
 /** Value of Retry-After. @param wait milliseconds @returns whole seconds, at least one */

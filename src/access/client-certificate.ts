@@ -4,9 +4,6 @@ import { type CertificateNames, certificateNames } from './forwarded-connection.
 import type { Identity } from './identity.ts'
 import type { Step } from './steps.ts'
 
-/** Maximum characters of a name in the log. */
-const MAX_NAME = 200
-
 const known = new WeakMap<Socket, Identity>()
 
 /**
@@ -42,7 +39,7 @@ function certificateOwner(socket: Socket): Identity | undefined {
 function identityOf({ subject, issuer }: CertificateNames): Identity {
   return {
     caller: JSON.stringify(['certificate', issuer, subject]),
-    callerName: shorten(subject, MAX_NAME),
+    callerName: shorten(subject, 200),
     subject,
     issuer,
     bySettings: true,

@@ -11,13 +11,11 @@ import { countRefusal, RETRY_AFTER } from './refusals.ts'
 const MAX_HEADERS = 200
 /** Milliseconds between checks of slow writes. */
 const SWEEP = 1_000
-/** Milliseconds without progress after which a connection is closed while memory is short. */
-const PRESSED_STALL_TIMEOUT = 2_000
 /** Connections beyond a limit that still get a response. */
 const SURPLUS = 100
 
 /** TLS options, and whether client certificates are required. */
-export type TlsServerOptions = Pick<
+type TlsServerOptions = Pick<
   TlsOptions,
   'cert' | 'key' | 'ca' | 'minVersion' | 'requestCert' | 'rejectUnauthorized'
 >
@@ -28,20 +26,21 @@ export interface Guarded {
   connections: ReadonlyMap<Socket, readonly ServerResponse[]>
 }
 
-/** Counts open connections, in all and by address. */
+/** Counts open connections, in all and by address; one address may have half of them. */
 export class ConnectionCount {
   private open = 0
   private readonly addresses = new Map<string, number>()
 
   /** @param surplus connections beyond a limit that still get a response */
   constructor(
-    private readonly limits: Pick<ServerLimits, 'maxConnections' | 'maxConnectionsPerAddress'>,
+    private readonly limits: Pick<ServerLimits, 'maxConnections'>,
     private readonly surplus: number,
   ) {}
 
   /** Counts one more. @returns whether it is beyond a limit, and too far beyond to be answered */
   add(address: string): 'within' | 'surplus' | 'beyond' {
-    const { maxConnections, maxConnectionsPerAddress } = this.limits
+    const { maxConnections } = this.limits
+    const maxConnectionsPerAddress = Math.ceil(maxConnections / 2)
     this.open++
     const ofAddress = bump(this.addresses, address, 1)
     const over = Math.max(this.open - maxConnections, ofAddress - maxConnectionsPerAddress)
@@ -105,7 +104,7 @@ export function guardedServer(
 
   function sweep(): void {
     const now = performance.now()
-    const stallTimeout = memory.pressed ? Math.min(PRESSED_STALL_TIMEOUT, writeTimeout) : writeTimeout
+    const stallTimeout = memory.pressed ? Math.min(2_000, writeTimeout) : writeTimeout
     for (const [socket, responses] of connections) {
       // Finished responses would be retained until the next request.
       forgetThoseOut(responses)
@@ -127,7 +126,6 @@ export function guardedServer(
   return { server, connections }
 }
 
-/** Whether a response is finished. */
 export function isOut({ writableFinished, destroyed }: ServerResponse): boolean {
   return writableFinished || destroyed
 }
@@ -165,11 +163,11 @@ function countConnections(
 
 function newServer(
   answer: RequestListener,
-  { headersTimeout, requestTimeout }: ServerLimits,
+  { requestTimeout }: ServerLimits,
   tls: TlsServerOptions | undefined,
 ): Server | TlsServer {
   const options = {
-    headersTimeout: Math.min(headersTimeout, requestTimeout),
+    headersTimeout: Math.min(10_000, requestTimeout),
     requestTimeout,
     connectionsCheckingInterval: SWEEP,
     // Longer than the idle time of common load balancers, so that they close first.

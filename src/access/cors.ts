@@ -2,9 +2,6 @@ import type { Cors } from '../config/model.ts'
 import { HttpResponse } from './http-response.ts'
 import type { CorsPolicy, Step } from './steps.ts'
 
-/** Seconds for which a browser may cache a preflight. */
-const MAX_AGE = '600'
-
 /** CORS of public documents. */
 export const OPEN_CORS: CorsPolicy = createCors({
   allowOrigins: ['*'],
@@ -38,7 +35,7 @@ export function createCors(cors: Cors): CorsPolicy {
       ...base(origin),
       'access-control-allow-methods': cors.allowMethods.join(', '),
       'access-control-allow-headers': cors.allowHeaders.join(', '),
-      'access-control-max-age': MAX_AGE,
+      'access-control-max-age': '600',
     }),
   }
 }

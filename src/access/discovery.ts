@@ -14,23 +14,19 @@ export interface IssuerParts {
 }
 
 /** Milliseconds allowed for an answer of an authorization server. */
-const ANSWER_TIMEOUT = 5_000
-/** Maximum bytes of a document of an authorization server. */
-const MAX_DOCUMENT = 256 * 1024
-/** Maximum bytes of an answer to a form. */
-const MAX_ANSWER = 64 * 1024
+export const ANSWER_TIMEOUT = 10_000
 
 /** A document of an authorization server is invalid. */
 class UnusableDocument extends Error {}
 
 /** Origin and path, for the HTTP client. */
-function addressOf(url: string): { origin: string; path: string } {
+export function addressOf(url: string): { origin: string; path: string } {
   const { origin, pathname, search } = new URL(url)
   return { origin, path: pathname + search }
 }
 
 /** The guard of a URL: `named` by the configuration, or chosen by a document. */
-function guardFor(guards: Guards | undefined, url: string, named: readonly (string | undefined)[]) {
+export function guardFor(guards: Guards | undefined, url: string, named: readonly (string | undefined)[]) {
   const { origin } = new URL(url)
   const isNamed = named.some((one) => one !== undefined && new URL(one).origin === origin)
   return isNamed ? guards?.named : guards?.decided
@@ -44,7 +40,7 @@ export async function fetchDocument(
 ): Promise<string> {
   const request = { method: 'GET', ...addressOf(url), headers: { accept: 'application/json' } }
   const guard = guardFor(guards, url, named)
-  const options = { timeout: ANSWER_TIMEOUT, maxSize: MAX_DOCUMENT, guard }
+  const options = { timeout: ANSWER_TIMEOUT, maxSize: 256 * 1024, guard }
   const { status, body } = await http.fetch(request, options)
   if (status !== 200) throw new UnusableDocument(`${url} responded with status ${status}`)
   return body.toString()
@@ -116,7 +112,7 @@ export class FormEndpoint {
     }
     const request = { method: 'POST', ...addressOf(at), headers, body: form.toString() }
     const guard = guardFor(guards, at, [issuer || undefined, url])
-    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER, guard })
+    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: 64 * 1024, guard })
     // A kept-alive connection may have been closed; repeating is safe.
     const answer = await send().catch((error) => {
       if (error instanceof NetFault && error.kind === 'closed') return send()

@@ -5,8 +5,6 @@ import type { Denial } from './steps.ts'
 
 /** Milliseconds. */
 const MINUTE = 60_000
-/** Maximum remembered pairs of address and caller; up to twice as many. */
-const MAX_GOOD = 20_000
 
 /** Limits wrong credentials. */
 export interface Logins {
@@ -93,7 +91,7 @@ export class FailedLogins implements Logins {
   }
 
   private remember(key: string): void {
-    if (this.good.size >= MAX_GOOD) {
+    if (this.good.size >= 20_000) {
       this.before = this.good
       this.good = new Set()
     }

@@ -39,7 +39,7 @@ export function encodeClient(
   return Buffer.from(JSON.stringify(forwarded)).toString('base64url')
 }
 
-/** @param text of `outerText`, from a worker */
+/** @param text from a worker */
 export function decodeClient(text: string): ForwardedConnection {
   return JSON.parse(Buffer.from(text, 'base64url').toString())
 }

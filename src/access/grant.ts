@@ -17,14 +17,10 @@ export type Judge = (token: string) => Verdict | Promise<Verdict>
 export interface GrantRules {
   /** The claim that identifies the caller. */
   caller: string
-  /** Milliseconds. */
-  clockSkew: number
 }
 
-/** Maximum characters of a name in the log. */
-const MAX_NAME = 200
-/** Maximum characters of the kept claims as JSON; up to 5,000 tokens are kept for each router. */
-const MAX_CLAIMS = 16 * 1024
+/** Milliseconds by which the clocks of the issuer and the gateway may differ, in `exp` and `nbf`. */
+export const CLOCK_SKEW = 30_000
 
 export function denied(message: string, reason: Denial['reason'] = 'unknown'): Denial {
   return { status: reason === 'unavailable' ? 503 : 401, reason, message }
@@ -32,15 +28,15 @@ export function denied(message: string, reason: Denial['reason'] = 'unknown'): D
 
 /** The denial for an unexpected claim: the log shows both values, as they may differ only in a slash. */
 export function otherClaim(message: string, value: unknown, wanted: readonly string[]): Denial {
-  const said = shorten(stringify(value ?? null), MAX_NAME)
+  const said = shorten(stringify(value ?? null), 200)
   return {
     ...denied(message),
-    note: `it has ${said}, and the router accepts ${shorten(stringify(wanted), MAX_NAME)}`,
+    note: `it has ${said}, and the router accepts ${shorten(stringify(wanted), 200)}`,
   }
 }
 
 /** The token's owner and access. */
-export function grantOf(claims: Claims, issuer: string, { caller, clockSkew }: GrantRules): Verdict {
+export function grantOf(claims: Claims, issuer: string, { caller }: GrantRules): Verdict {
   const { sub, client_id: client, azp = client, exp, cnf } = claims
   // A stolen token could be used without its key (RFC 8705, 3; RFC 9449, 7).
   if (cnf !== undefined) return denied('The token is bound to a key of its client, which is not checked here')
@@ -51,20 +47,21 @@ export function grantOf(claims: Claims, issuer: string, { caller, clockSkew }: G
   return {
     identity: {
       caller: JSON.stringify([issuer, ...subject]),
-      callerName: shorten(name, MAX_NAME),
+      callerName: shorten(name, 200),
       subject: subject.at(-1) as string,
       issuer,
       ...(isName(azp) && { clientId: isName(client) ? client : azp }),
       scopes: new Set(scopesOf(claims)),
       claims: bounded(claims),
     },
-    ...(typeof exp === 'number' && { until: exp * 1000 + clockSkew }),
+    ...(typeof exp === 'number' && { until: exp * 1000 + CLOCK_SKEW }),
   }
 }
 
 /** The claims that fit. Omitted ones grant nothing, because rules require claims, never their absence. */
 function bounded(claims: Claims): Claims {
-  let left = MAX_CLAIMS
+  // Maximum characters of the kept claims as JSON; up to 5,000 tokens are kept for each router.
+  let left = 16 * 1024
   const kept = Object.entries(claims).filter(([name, value]) => {
     const size = name.length + stringify(value).length
     const fits = size <= left
@@ -82,19 +79,3 @@ function isName(value: unknown): value is string {
 function scopesOf({ scope, scp }: Claims): string[] {
   return [scope, scp].flat().flatMap((value) => (isName(value) ? value.split(' ').filter(Boolean) : []))
 }
-
-/** Checked tokens by digest, so that tokens themselves are not stored. */
-export class JudgedTokens<Entry> {
-  private readonly entries = new Map<string, Entry>()
-
-  get(digest: string): Entry | undefined {
-    return this.entries.get(digest)
-  }
-  set(digest: string, entry: Entry): void {
-    this.entries.delete(digest)
-    this.entries.set(digest, entry)
-    if (this.entries.size > MAX_ENTRIES) this.entries.delete(this.entries.keys().next().value as string)
-  }
-}
-
-const MAX_ENTRIES = 5_000

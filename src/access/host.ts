@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import { isLoopback } from '../net/index.ts'
-import { countOf } from './raw-headers.ts'
 import type { CorsPolicy, Refusal, RequestHead, RoutePolicy, Step } from './steps.ts'
 
 /**
@@ -13,7 +12,7 @@ export interface HostGuard {
   allowsOrigin(origin: string, host: string | undefined): boolean
 }
 
-export interface HostGuardOptions {
+interface HostGuardOptions {
   /** The address the gateway is bound to. */
   bind: string
   /** Host names, without port, accepted in addition. */
@@ -73,7 +72,7 @@ export function hostName(authority: string): string {
 }
 
 /** A synchronous step, which can also run without a route. */
-export interface EarlyStep<Request> extends Step<Request> {
+interface EarlyStep<Request> extends Step<Request> {
   run(request: Request): Refusal | undefined
 }
 
@@ -110,4 +109,18 @@ export function originStep({
 function notAllowed(name: 'Host' | 'Origin', value = '', or = ''): Refusal {
   const message = `${name} ${value.slice(0, 100)} is not allowed; allow it by allowed${name}s of the settings${or}`
   return { status: 403, message }
+}
+
+/**
+ * Number of headers with a name: Node keeps only the first of headers that may occur once.
+ * @param name in lower case
+ * @param rawHeaders alternating names and values; absent: unknown
+ */
+export function countOf(name: string, rawHeaders: readonly string[] = []): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const one = rawHeaders[i] as string
+    if (one.length === name.length && one.toLowerCase() === name) count++
+  }
+  return count
 }

@@ -1,19 +1,20 @@
 import { hash } from 'node:crypto'
 import type { Issuer } from '../config/index.ts'
+import { RecentMap } from '../text/index.ts'
 import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from './discovery.ts'
 import {
+  CLOCK_SKEW,
   denied,
   type Grant,
   type GrantRules,
   grantOf,
   type Judge,
-  JudgedTokens,
   otherClaim,
   type Verdict,
 } from './grant.ts'
 import type { Claims } from './steps.ts'
 
-export interface IntrospectionRules extends GrantRules {
+interface IntrospectionRules extends GrantRules {
   /** One of them must be in `aud`. */
   audience: readonly string[]
   /** Milliseconds for which an answer is cached. */
@@ -22,13 +23,12 @@ export interface IntrospectionRules extends GrantRules {
 
 /** Token types usable as `Bearer`: the type of RFC 6749, 5.1; some servers state the kind of token instead. */
 const TYPES = /^(?:bearer|access_token)$/i
-/** Maximum concurrent introspections; beyond, tokens cannot be checked. */
-const MAX_ASKED = 100
 
 /** Checks tokens by asking the authorization server (RFC 7662). */
 export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, parts: IssuerParts): Judge {
   const { log, now, steady } = parts
-  const judged = new JudgedTokens<{ grant: Grant; until: number }>()
+  // By digest, so that tokens themselves are not stored.
+  const judged = new RecentMap<string, { grant: Grant; until: number }>(5_000)
   const asked = new Map<string, Promise<Verdict>>()
   const ask = asker(issuer, parts)
 
@@ -52,8 +52,7 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
       return known.grant
     const waiting = asked.get(digest)
     if (waiting) return waiting
-    if (asked.size >= MAX_ASKED)
-      return denied('Too many tokens are being checked at the moment', 'unavailable')
+    if (asked.size >= 100) return denied('Too many tokens are being checked at the moment', 'unavailable')
     const answer = judge(token, digest).finally(() => asked.delete(digest))
     asked.set(digest, answer)
     return answer
@@ -82,9 +81,8 @@ function verdictOf(claims: Claims, issuer: string, rules: IntrospectionRules, no
   if (typeof type !== 'string' || !TYPES.test(type)) return denied('The token is not a Bearer access token')
   const [exp, nbf] = [timeOf(claims.exp), timeOf(claims.nbf)]
   if (Number.isNaN(exp) || Number.isNaN(nbf)) return denied('The token has a time that is no number')
-  if (exp !== undefined && exp * 1000 + rules.clockSkew <= now)
-    return denied('The token has expired', 'expired')
-  if (nbf !== undefined && nbf * 1000 - rules.clockSkew > now) return denied('The token is not valid yet')
+  if (exp !== undefined && exp * 1000 + CLOCK_SKEW <= now) return denied('The token has expired', 'expired')
+  if (nbf !== undefined && nbf * 1000 - CLOCK_SKEW > now) return denied('The token is not valid yet')
   if (iss !== undefined && iss !== issuer) return otherClaim('The token is of another issuer', iss, [issuer])
   if (![aud].flat().some((one) => typeof one === 'string' && rules.audience.includes(one)))
     return otherClaim('The token was issued for another audience', aud, rules.audience)

@@ -24,7 +24,6 @@ const STALE = 3_600_000
 const PAUSE = 30_000
 /** The same while there are no keys, to recover soon. */
 const PAUSE_WITHOUT = 5_000
-const MAX_KEYS = 100
 
 /** The public keys of one issuer, fetched on demand. */
 export class IssuerKeys {
@@ -89,7 +88,7 @@ export class IssuerKeys {
 async function finder(text: string): Promise<JWTVerifyGetKey> {
   const set = objectOf(text)
   if (!set || !Array.isArray(set.keys)) throw new Error('the response is not a JSON Web Key Set')
-  if (set.keys.length > MAX_KEYS) throw new Error(`the key set has more than ${MAX_KEYS} keys`)
+  if (set.keys.length > 100) throw new Error(`the key set has more than 100 keys`)
   const { createLocalJWKSet } = await jose()
   return createLocalJWKSet(set as unknown as JSONWebKeySet)
 }

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
 import type { JWTHeaderParameters, JWTPayload } from 'jose'
+import { RecentMap } from '../text/index.ts'
 import {
+  CLOCK_SKEW,
   denied,
   type Grant,
   type GrantRules,
   grantOf,
   type Judge,
-  JudgedTokens,
   otherClaim,
   type Verdict,
 } from './grant.ts'
@@ -16,14 +17,14 @@ import type { Denial } from './steps.ts'
 /** Asymmetric algorithms: with a shared secret, every verifier could create tokens. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
-export interface TrustedIssuer {
+interface TrustedIssuer {
   issuer: string
   keys: IssuerKeys
   /** Default: all of `ALGORITHMS`. */
   algorithms?: readonly string[]
 }
 
-export interface JwtRules extends GrantRules {
+interface JwtRules extends GrantRules {
   /** One of them must be in `aud`. */
   audience: readonly string[]
   now: () => number
@@ -54,7 +55,8 @@ const NEW_KEY = new Set(['ERR_JWKS_NO_MATCHING_KEY', 'ERR_JWS_SIGNATURE_VERIFICA
 /** Checks JSON Web Tokens with the keys of their issuers (RFC 7519, RFC 8725). */
 export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Judge {
   const byName = new Map(issuers.map((one) => [one.issuer, one]))
-  const judged = new JudgedTokens<{ grant: Grant; keys: Keys; source: IssuerKeys }>()
+  // By digest, so that tokens themselves are not stored.
+  const judged = new RecentMap<string, { grant: Grant; keys: Keys; source: IssuerKeys }>(5_000)
 
   async function judge(token: string, digest: string): Promise<Verdict> {
     if (!COMPACT.test(token)) return denied(MALFORMED)
@@ -95,7 +97,7 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
         audience: [...rules.audience],
         algorithms: [...(algorithms ?? ALGORITHMS)],
         requiredClaims: ['exp', 'aud', 'iss'],
-        clockTolerance: rules.clockSkew / 1000,
+        clockTolerance: CLOCK_SKEW / 1000,
         currentDate: new Date(rules.now()),
       })
       return { verdict: headerFault(protectedHeader) ?? grantOf(payload, issuer, rules) }

@@ -16,11 +16,11 @@ interface Share {
   reservations: number
 }
 
-/** Maximum default of `maxBuffered`, in bytes. */
+/** Maximum of `Memory.limit`, in bytes. */
 const MOST = 1024 * 1024 * 1024
 
 /** A quarter of the heap, as data may exist as text, as bytes and parsed at the same time. */
-export function defaultMaxBuffered(): number {
+function defaultLimit(): number {
   return Math.min(MOST, Math.floor(getHeapStatistics().heap_size_limit / 4))
 }
 
@@ -28,12 +28,12 @@ export function defaultMaxBuffered(): number {
  * Counts the bytes that the process holds for clients and servers: bodies, answers, queued messages. Reserve before
  * holding more.
  */
-export class Memory {
+class Memory {
   /** Bytes held now. */
   used = 0
-  /** Maximum bytes held: `maxBuffered`. */
-  limit = defaultMaxBuffered()
-  /** Maximum bytes in one queue: `maxQueued`. */
+  /** Maximum bytes held. */
+  limit = defaultLimit()
+  /** Maximum bytes in one queue. */
   queueLimit = 16 * 1024 * 1024
 
   /** Whether only small messages are accepted. */
@@ -49,7 +49,7 @@ export class Memory {
   reserve(quotaKey?: string): MemoryReservation {
     return new MemoryReservation(this, Number.POSITIVE_INFINITY, quotaKey)
   }
-  /** A reservation for one queue of messages: at most `maxQueued`, but any message if empty. */
+  /** A reservation for one queue of messages: at most `queueLimit`, but any message if empty. */
   queue(quotaKey?: string): MemoryReservation {
     return new MemoryReservation(this, this.queueLimit, quotaKey)
   }

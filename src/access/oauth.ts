@@ -5,10 +5,9 @@ import { RETRY_AFTER } from './refusals.ts'
 import type { Authenticate, Denial, Identity } from './steps.ts'
 
 /** An endpoint as an OAuth protected resource (RFC 9728). */
-export interface ProtectedResource {
+interface ProtectedResource {
   /** Its identifier: the URL for clients. */
   url: string
-  /** Path of its metadata. */
   path: string
   metadataUrl: string
 }
@@ -33,9 +32,9 @@ export function resourceMetadata(
   })
 }
 
-export interface OAuthRoute {
+interface OAuthRoute {
   mcp: ProtectedResource
-  /** Of `/sse` and `/message`. */
+  /** Metadata of `/sse` and `/message`. */
   sse: ProtectedResource
   /** Required scopes of a token. */
   scopes: readonly string[]

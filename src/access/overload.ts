@@ -6,7 +6,7 @@ import type { Step } from './steps.ts'
 const MIN_OVERLOAD = 1_000
 
 /** Source of event loop times. */
-export interface Turns {
+interface Turns {
   now(): number
   /** Calls `listener` when all sockets of the tick have been read. */
   afterTurn(listener: () => void): void

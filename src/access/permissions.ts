@@ -1,5 +1,6 @@
 import { valueAt } from '../json/index.ts'
-import { createGlob, type Glob } from './glob.ts'
+import { hasDotSegment } from '../template/index.ts'
+import { fold, wildcards } from '../text/index.ts'
 import type { Identity } from './identity.ts'
 
 /** Kinds of items in rules. */
@@ -19,18 +20,20 @@ interface Demands {
   callers?: readonly string[]
 }
 
-/** What one caller may use of a route. */
+/** The tools, prompts and resources of a route that one caller may use. */
 export interface Permissions {
   /** Whether items that rules cannot name may be used. */
   readonly allowsUnknown: boolean
   /** Equal for callers with the same permissions. */
   key(): string
+  /** Whether the caller may use anything at all. */
+  readonly allowsSome: boolean
   allows(kind: Usable, name: string): boolean
   /** The missing scopes and the challenge headers, if only scopes are missing. */
   lacks(kind: Usable, name: string): Lacking | undefined
 }
 
-export interface Lacking {
+interface Lacking {
   /** All scopes that the operation requires. */
   scopes: readonly string[]
   headers: Record<string, string>
@@ -77,6 +80,7 @@ export function createAuthorize(
     return {
       key: () => [own, ...judged.map(({ key }) => key())].join(';'),
       allowsUnknown: judged.every(({ allowsUnknown }) => allowsUnknown),
+      allowsSome: judged.every(({ allowsSome }) => allowsSome),
       allows: (kind, name) => judged.every(({ allows }) => allows(kind, name)),
       lacks(kind, name) {
         const wanted = new Set(needed)
@@ -107,6 +111,7 @@ interface Judged {
   /** The matching rules, by number. */
   key(): string
   allowsUnknown: boolean
+  allowsSome: boolean
   allows(kind: Usable, name: string): boolean
   /** Scopes that the caller needs or has, by the first rule for the item and the caller. */
   scopesOf(kind: Usable, name: string): readonly string[]
@@ -140,6 +145,7 @@ function judgeOf({
     return {
       key: () => rules.flatMap((rule, i) => (own.includes(rule) ? i : [])).join(),
       allowsUnknown: isOpen,
+      allowsSome: isOpen || own.length > 0,
       allows: (kind, name) => find(own, kind, name) !== undefined || (isOpen && !isNamed(kind, name)),
       scopesOf: (kind, name) =>
         (find(own, kind, name) ?? (identity && find(suited, kind, name)))?.scopes ?? [],
@@ -163,4 +169,65 @@ function pathOf(name: string): string[] {
   if (!name.startsWith('/')) return [name]
   const keys = name.slice(1).split('/')
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** A name with wildcards, matched in bounded time. */
+interface Glob {
+  /** Whether it matches exactly this name. */
+  matches(name: string): boolean
+  /** Whether a lenient server could read this name as one that it matches. */
+  mayMean(name: string): boolean
+}
+
+/** Maximum characters of a checked name; longer ones match nothing, and may mean anything. */
+const MAX_NAME = 2_048
+/** How often a chain of servers may decode a URI. */
+const DECODINGS = 3
+
+/** @param kind in a URI, `*` does not match `/` unless it stands alone; in a name it does */
+function createGlob(source: string, kind: 'name' | 'uri'): Glob {
+  const isUri = kind === 'uri'
+  const exact = wildcards(source, isUri && source !== '*')
+  if (!isUri) {
+    const lenient = wildcards(fold(source))
+    return {
+      matches: (name) => name.length <= MAX_NAME && exact(name),
+      mayMean: (name) => name.length > MAX_NAME || lenient(fold(name)),
+    }
+  }
+  const lenient = [source, asUrl(source)].map((one) => wildcards(canonicalUri(one)))
+  return {
+    matches: (name) => name.length <= MAX_NAME && exact(name) && !hasDotSegment(name),
+    mayMean(name) {
+      if (name.length > MAX_NAME || hasDotSegment(name) || isRespelt(name)) return true
+      const text = canonicalUri(name)
+      return lenient.some((means) => means(text) || means(text.replace(/[?#].*$/s, '')))
+    },
+  }
+}
+
+/** Whether a URL parser writes a URI differently, so that readers may disagree about its meaning. */
+function isRespelt(uri: string): boolean {
+  const [own, other] = [uri, asUrl(uri)].map((one) => canonicalUri(one).replace(/\/$/, ''))
+  return own !== other
+}
+
+/** A URI as URL parsers write it, without user and trailing dot of the host; unchanged if it is not a URL. */
+function asUrl(uri: string): string {
+  if (!URL.canParse(uri)) return uri
+  const url = new URL(uri)
+  url.username = ''
+  url.password = ''
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
+  return url.href
+}
+
+/** Canonical form of a URI for comparison: without case, encoding, and repeated or backward slashes. */
+function canonicalUri(uri: string): string {
+  let text = uri
+  for (let i = 0; i < DECODINGS && text.includes('%'); i++)
+    text = text.replace(/(?:%[\da-f]{2})+/gi, (bytes) =>
+      Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
+    )
+  return fold(text).replace(/[/\\]+/g, '/')
 }

@@ -5,7 +5,7 @@ import { countRefusal, type LimitName } from './refusals.ts'
 export type Reached = LimitName | undefined
 
 /** Limits in all, for one prefix, and for one caller. */
-export interface QuotaLimits {
+interface QuotaLimits {
   total?: [LimitName, number]
   prefix: [LimitName, number]
   caller: [LimitName, number]
@@ -43,6 +43,27 @@ export class Quota {
     bump(this.prefixes, prefix, by)
     bump(this.callers, caller, by)
   }
+}
+
+/** Sessions: a prefix may have half of them, a caller a tenth. */
+export function sessionQuota(maxSessions: number): Quota {
+  return new Quota({
+    total: ['maxSessions', maxSessions],
+    prefix: ['maxSessionsPerPrefix', partOf(maxSessions, 2)],
+    caller: ['maxSessionsPerCaller', partOf(maxSessions, 10)],
+  })
+}
+
+/** Calls under way: a caller may have a quarter of those of its prefix. */
+export function callQuota(maxCallsPerPrefix: number): Quota {
+  return new Quota({
+    prefix: ['maxCallsPerPrefix', maxCallsPerPrefix],
+    caller: ['maxCallsPerCaller', partOf(maxCallsPerPrefix, 4)],
+  })
+}
+
+function partOf(limit: number, divisor: number): number {
+  return Math.ceil(limit / divisor)
 }
 
 /** Changes a count, and deletes it at 0. */

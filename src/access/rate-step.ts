@@ -1,5 +1,5 @@
 import type { RateRule } from '../config/index.ts'
-import { type Excesses, type Meter, type RateLimits, rateMessage, type Subject } from './rate.ts'
+import { type Excesses, type Meter, type RateLimits, rateMessage } from './rate.ts'
 import type { Refusal, Step, StepRequest } from './steps.ts'
 
 /** A request refused because of a rate. */
@@ -37,10 +37,9 @@ export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): 
 }
 
 function meterOf(request: StepRequest, rate: RateLimits, onRefused: (refusal: RateRefusal) => void): Meter {
-  const { route, address, lease, caller, callerName = caller } = request
-  const subject: Subject = { quotaKey: lease.quotaKey, address, session: () => request.sessionId() }
+  const { route, address, caller, callerName = caller } = request
   return async (tools) => {
-    const excesses = await rate.take(subject, tools)
+    const excesses = await rate.take(request, tools)
     for (const excess of excesses)
       if (excess) onRefused({ prefix: route.prefix, per: excess.per, caller: callerName, address })
     return excesses

@@ -1,18 +1,17 @@
 import { hash } from 'node:crypto'
 import type { RateRule } from '../config/index.ts'
-import { fold, wildcards } from '../text/index.ts'
+import type { ServerLimits } from '../config/model.ts'
+import { fold, RecentMap, wildcards } from '../text/index.ts'
 import { Buckets, type Flow, secondsOf, shortKey } from './buckets.ts'
 import { networkOf } from './quota.ts'
-import { partOf, type Share } from './share.ts'
 
-/** The sender that a request is counted for. */
+/** A request that is counted: a `StepRequest`. */
 export interface Subject {
-  /** Quota key. */
-  quotaKey: string
+  lease: { quotaKey: string }
   /** Address of the client. */
   address: string | undefined
   /** The caller's session id, if any. */
-  session(): string | undefined
+  sessionId(): string | undefined
 }
 
 /** A request beyond a rate. */
@@ -62,12 +61,10 @@ interface Counter {
   buckets: Buckets
 }
 
-/** Maximum remembered counters; routes keep those in use. */
-const MAX_COUNTERS = 10_000
-
 /** The rates of a gateway, which survive reloads, so that unchanged rules keep their counts. */
 export class Rates {
-  private readonly counters = new Map<string, Counter>()
+  /** Routes keep those in use. */
+  private readonly counters = new RecentMap<string, Counter>(10_000)
 
   /**
    * @param everywhere rules for all routes together
@@ -96,7 +93,7 @@ export class Rates {
       take(subject, tools) {
         const all = tools.map((tool) => {
           const found = counters.filter(({ counts }) => !counts || (tool !== undefined && counts(tool)))
-          return found.map((counter) => ({ counter, key: shortKey(keyOf(counter.per, subject, tenant)) }))
+          return found.map((counter) => ({ counter, key: shortKey(KEYS[counter.per](subject, tenant)) }))
         })
         return shared ? Promise.all(all.map((counts) => together(counts, shared))) : all.map(alone)
       },
@@ -113,7 +110,6 @@ export class Rates {
     const id = hash('sha256', name, 'base64url').slice(0, 16)
     const counter = { id, per, flow, buckets, ...(tools && { counts: countsOf(tools) }) }
     this.counters.set(name, counter)
-    if (this.counters.size > MAX_COUNTERS) this.counters.delete(this.counters.keys().next().value as string)
     return counter
   }
 }
@@ -132,10 +128,12 @@ interface Count {
   key: string
 }
 
-function keyOf(per: RateRule['per'], { quotaKey, address, session }: Subject, tenant: string): string {
-  if (per === 'tenant') return tenant
-  if (per === 'address') return networkOf(address ?? '')
-  return (per === 'session' ? session() : undefined) ?? quotaKey
+/** The key that a request counts for, by the `per` of a rate. */
+const KEYS: Readonly<Record<RateRule['per'], (subject: Subject, tenant: string) => string>> = {
+  caller: ({ lease }) => lease.quotaKey,
+  session: (subject) => subject.sessionId() ?? subject.lease.quotaKey,
+  tenant: (_, tenant) => tenant,
+  address: ({ address = '' }) => networkOf(address),
 }
 
 /** Counts in this process only. */
@@ -155,7 +153,6 @@ async function together(counts: readonly Count[], shared: SharedBuckets): Promis
   return waits ? excessOf(counts, waits) : alone(counts)
 }
 
-/** The excess with the longest wait. */
 function excessOf(counts: readonly Count[], waits: readonly number[]): Excess | undefined {
   const longest = Math.max(0, ...waits)
   const count = longest > 0 ? counts[waits.indexOf(longest)] : undefined
@@ -165,4 +162,29 @@ function excessOf(counts: readonly Count[], waits: readonly number[]): Excess | 
 /** Message for the client. */
 export function rateMessage({ retryAfter }: Excess): string {
   return `Too many requests: try again in ${retryAfter} s`
+}
+
+/** The place of a worker among those that share the limits. */
+export interface Share {
+  /** From 1 on. */
+  worker: number
+  workers: number
+}
+
+/** Limits that each worker counts by itself. */
+const DIVIDED = ['maxSessions', 'maxCallsPerPrefix', 'maxFailedLogins'] as const
+
+/** The part of a worker in a limit. All parts add up to the limit; where it is smaller than the number of workers, each has 1. */
+function partOf(limit: number, { worker, workers }: Share): number {
+  return Math.max(1, Math.floor(limit / workers) + (worker <= limit % workers ? 1 : 0))
+}
+
+/** The limits of a worker. @param share absent: there is one process */
+export function partsOf(limits: ServerLimits, share: Share | undefined): ServerLimits {
+  const parts = { ...limits }
+  for (const name of DIVIDED) {
+    const limit = limits[name]
+    if (share && limit !== undefined) parts[name] = partOf(limit, share)
+  }
+  return parts
 }

@@ -1,4 +1,4 @@
-/** The settings (`limits`) beyond which requests are refused or ended. */
+/** The limits beyond which requests are refused or ended: settings of `limits`, parts of them, and fixed ones. */
 export type LimitName =
   | 'maxConnections'
   | 'maxConnectionsPerAddress'

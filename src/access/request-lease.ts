@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type MemoryReservation, memory } from './memory.ts'
+import { type MemoryReservation, memory, SMALL } from './memory.ts'
 import type { Quota, Reached } from './quota.ts'
 
 /** An anonymous client, identified by its connection or request. */
@@ -18,7 +18,6 @@ const PER_CALL = 4096
 export class RequestLease implements Peer {
   /** Memory of its body and its answer. */
   readonly reservation: MemoryReservation
-  /** Quota key. */
   readonly quotaKey: string
   private calls = 0
   private users = 1
@@ -43,6 +42,14 @@ export class RequestLease implements Peer {
     if (this.gone) this.quota?.give(this.prefix, this.quotaKey, calls)
     else this.calls += calls
     return this.reservation.add(calls * PER_CALL) ? undefined : 'maxBuffered'
+  }
+  /**
+   * Holds memory for the answer, in place of the body unless its calls are still running; false: there is none.
+   * @param bytes of the answer
+   */
+  carries(bytes: number): boolean {
+    const isHeld = this.users > 1 ? this.reservation.add(bytes) : this.reservation.replace(bytes)
+    return isHeld || bytes <= SMALL
   }
   /** Stops counting its calls, which are endless streams limited by connections. */
   uncount(): void {

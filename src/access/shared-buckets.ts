@@ -1,10 +1,10 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { RedisServer } from '../config/index.ts'
-import { requirePackages } from '../durable/packages.ts'
 import { retryPause } from '../net/index.ts'
 import { brokerError, brokerLabel, connectCluster, connectRedis } from '../notify/redis.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { requirePackages } from '../text/packages.ts'
 import type { SharedBuckets, Take } from './rate.ts'
 
 /** Milliseconds allowed for a count, as the request waits for it. */
@@ -37,7 +37,7 @@ end
 return waits`
 
 /** Counters that replicas share in Redis. It holds a connection, so close it. */
-export interface RedisBuckets extends SharedBuckets {
+interface RedisBuckets extends SharedBuckets {
   close(): void
 }
 

@@ -13,13 +13,13 @@ export type { Claims, Identity } from './identity.ts'
 export interface Step<Request = StepRequest> {
   readonly name: string
   /**
-   * Returns undefined to continue, possibly after setting `caller`, `stay` and reply headers; or returns the response.
+   * Returns undefined to continue, possibly after setting `caller`, `lease` and reply headers; or returns the response.
    * Steps own state that survives reloads, as routes are replaced.
    */
   run(request: Request): StepResult | Promise<StepResult>
 }
 
-export type StepResult = Refusal | HttpResponse | undefined
+type StepResult = Refusal | HttpResponse | undefined
 
 /** Why a request is refused; the route formats it as an error. */
 export interface Refusal {
@@ -87,7 +87,6 @@ export interface CorsPolicy {
   allows(origin: string): boolean
   /** Headers of every answer, even without an origin, so that caches distinguish origins. */
   vary: Readonly<Record<string, string>>
-  /** Headers of every answer to this origin. */
   headers(origin: string): Readonly<Record<string, string>>
   /** Headers of the answer to a preflight from this origin. */
   preflight(origin: string): Readonly<Record<string, string>>

@@ -38,17 +38,17 @@ function costsOf(
   const { configuration, file } = read
   const own = configuration && prepared.get(qualifiedName(configuration))
   if (!own || own.file !== file) return []
-  return configuration.routers.flatMap(({ prefix, discovery: { mode, above } }, i) => {
+  return configuration.routers.flatMap(({ prefix, discovery: { type, above } }, i) => {
     const route = own.routes.find((one) => one.prefix === (prefix === '/' ? '' : prefix))
     const characters = route && !route.proxy ? route.lists.tools.length : 0
     const tokens = tokensIn(characters)
     // With a tool search, clients do not get the list.
-    const isSearched = mode === 'search' || (mode === 'auto' && tokens > above)
+    const isSearched = type === 'search' || (type === 'auto' && tokens > above)
     if (!route || isSearched || tokens <= toolListTokens) return []
     const range = read.locate(['routers', i, 'prefix'])
     const many = `${route.tools.length} ${route.tools.length === 1 ? 'tool' : 'tools'}`
     const message = `the ${many} of \`${prefix}\` cost a model about ${grouped(tokens)} tokens (${grouped(characters)} characters) by their list`
-    const hint = `Write \`discovery: {mode: auto}\`, split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
+    const hint = `Write \`discovery: {type: auto}\`, split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
     return [finding('tool-list-size', file, message, { ...(range && { range }), hint })]
   })
 }

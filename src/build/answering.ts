@@ -1,17 +1,23 @@
 import { createSeal } from '../cluster/index.ts'
-import { qualifiedName, type Router } from '../config/index.ts'
+import {
+  type Configuration,
+  type McpServer,
+  offers,
+  qualifiedName,
+  type Router,
+  type Server,
+} from '../config/index.ts'
 import type { Json } from '../json/index.ts'
 import { visibleText } from '../mcp/visible.ts'
-import type { Skills } from '../skills/index.ts'
 import { lazy } from '../tools/argument-text.ts'
 import { createToolsBackend, type ToolsBackend } from '../tools/backend.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 import { listedSkills, promptOf } from '../tools/skill-methods.ts'
+import type { Skills } from '../tools/skills/index.ts'
 import { RESULT_TOOL } from '../tools/tasks.ts'
 import type { Definition, McpProxy, Together } from '../upstream/index.ts'
 import { mergeInstructions } from '../upstream/instructions.ts'
 import { combine, selectionOf } from './combined.ts'
-import { keepsResults } from './keeps-results.ts'
 import type { PlaceContext } from './prepare-context.ts'
 import type { Answering, Chosen, LinkContext, Served } from './types.ts'
 
@@ -57,11 +63,12 @@ export function answeringMany(chosen: readonly Chosen[], place: Place, context: 
   const local = chosen.some(isHttp) ? tools.backend : undefined
   const together = { names: router.names, selections: proxied.map(selectionOf), local }
   const definitions = proxied.flatMap(({ server }) => server.definition ?? [])
-  const { tools: names, lists } = tools
+  const { tools: names, lists, httpTool } = tools
   return {
     ...answeringProxy(definitions, together, bounds, place, context),
     tools: names,
     lists,
+    ...(httpTool && { httpTool }),
     local,
   }
 }
@@ -86,7 +93,7 @@ function listed(list: readonly object[]): string {
 }
 
 /** Made once: the text of many tools is long. */
-export function listedTools(tools: Tools): string {
+function listedTools(tools: Tools): string {
   tools.listed ??= listed(tools.list())
   return tools.listed
 }
@@ -118,7 +125,7 @@ function answeringTools(
   const { keepsResults } = bounds
   const parts = { server, tools, prompts, skills, lists, authenticated, version, seal, owner, keepsResults }
   const backend = createToolsBackend(parts)
-  return { ...answering, backend }
+  return { ...answering, httpTool: (name) => tools.get(name), backend }
 }
 
 /**
@@ -133,13 +140,11 @@ function answeringProxy(
   { createProxy, proxies }: LinkContext,
 ): Answering {
   const { prefix } = router
-  const judged = context.isJudged(router) || bounds.keepsResults
   const key = JSON.stringify([
     configuration,
     tenant,
     prefix,
     together && [together.names, together.selections.map((selection) => selection ?? null)],
-    judged,
     router.approval,
     context.limits,
     definitions.map(({ id }) => id),
@@ -154,7 +159,6 @@ function answeringProxy(
         prefix,
         tenant,
         together,
-        judged,
       }) ?? CHECK_ONLY_PROXY,
   }
   const lists = { tools: '[]', prompts: '[]' }
@@ -172,9 +176,25 @@ const CHECK_ONLY_PROXY: McpProxy = {
   migrate: unreachable,
   stateless: unreachable,
   status: unreachable,
+  children: unreachable,
+  declared: unreachable,
   serve: unreachable,
   breakers: unreachable,
   start: async () => {},
   retire: async () => {},
   close: async () => {},
+}
+
+/** Whether a tool behind a router keeps what is cut off its results. */
+function keepsResults(chosen: readonly Chosen[]): boolean {
+  return chosen.some(({ server, member }) => server.keepsResults || overridesKeep(member))
+}
+
+/** Whether a server of HTTP tools has such a tool. */
+export function toolsKeep({ tools }: Configuration, server: Server): boolean {
+  return tools.some(({ name, response }) => response?.more && offers(server, name))
+}
+
+export function overridesKeep({ toolOverrides }: Pick<McpServer, 'toolOverrides'>): boolean {
+  return Object.values(toolOverrides).some(({ response }) => response?.more)
 }

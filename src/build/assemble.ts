@@ -1,16 +1,23 @@
 import { resolve } from 'node:path'
-import { finder, type Identity, qualifiedName, type ReadConfiguration } from '../config/index.ts'
+import {
+  type FoundMember,
+  finder,
+  findMembers,
+  type Identity,
+  qualifiedName,
+  type ReadConfiguration,
+  type Servers,
+} from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
 import { pause } from '../text/index.ts'
-import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
 import { inspect, stampOf } from './prepare.ts'
 import type { AssembleContext, PrepareContext } from './prepare-context.ts'
-import type { Prepared } from './types.ts'
+import type { Chosen, LinkContext, Listing, Prepared, PreparedServer } from './types.ts'
 
 /** The result of reading all configurations. */
-export interface Assembly {
+interface Assembly {
   /** Valid configurations, and the last good version of the others, by `id`. */
   prepared: ReadonlyMap<string, Prepared>
   findings: Finding[]
@@ -276,4 +283,51 @@ function unique(findings: readonly Finding[]): Finding[] {
     const key = JSON.stringify([code, file, range?.start.offset, message])
     return !seen.has(key) && seen.add(key)
   })
+}
+
+/** The configurations of one tenant, by name. */
+type Known = Map<string, Prepared>
+
+/**
+ * Makes the routes of routers with lists of servers, which depend on other configurations, anew where one of those servers
+ * is another than before, came or went.
+ */
+function link(prepared: ReadonlyMap<string, Prepared>, context: LinkContext): ReadonlyMap<string, Prepared> {
+  let tenants: Map<string, Known> | undefined
+  const all = new Map(prepared)
+  for (const [id, one] of prepared) {
+    if (!one.listings) continue
+    const { listings } = one
+    tenants ??= byTenant(prepared)
+    const known = tenants.get(one.tenant) as Known
+    const chosen = listings.all.map(({ router }) => chosenOf(router, one.name, known))
+    const made = chosen.flat().map(({ server }) => server)
+    if (isSame(made, listings.made)) continue
+    const routes = listings.all.map((listing, i) => listing.make(chosen[i]!, context))
+    all.set(id, { ...one, routes: [...listings.own, ...routes], listings: { ...listings, made } })
+  }
+  return all
+}
+
+function byTenant(prepared: ReadonlyMap<string, Prepared>): Map<string, Known> {
+  const tenants = new Map<string, Known>()
+  for (const one of prepared.values()) {
+    const known: Known = tenants.get(one.tenant) ?? new Map()
+    tenants.set(one.tenant, known.set(one.name, one))
+  }
+  return tenants
+}
+
+function chosenOf(router: Listing['router'], name: string, known: Known): Chosen[] {
+  const serversOf = (one: Prepared): Servers => ({ name: one.name, servers: [...one.servers.keys()] })
+  const own = serversOf(known.get(name) as Prepared)
+  const { found } = findMembers(router, own, [...known.values()].map(serversOf))
+  return found.flatMap(({ configuration, server, member }: FoundMember) => {
+    const one = known.get(configuration)?.servers.get(server)
+    return one ? [{ server: one, member }] : []
+  })
+}
+
+function isSame(made: readonly PreparedServer[], before: readonly PreparedServer[] | undefined): boolean {
+  return before?.length === made.length && made.every((server, i) => server === before[i])
 }

@@ -16,14 +16,14 @@ import {
 } from '../config/index.ts'
 import { sortFindings } from '../findings/index.ts'
 import { HttpClient } from '../net/index.ts'
-import { silentLog } from '../telemetry/silent.ts'
+import { silentLog } from '../telemetry/log.ts'
 import { adviceOn, type PracticeOptions } from './advice.ts'
 import { assemble, everything } from './assemble.ts'
 import type { Loaded, Prepared } from './types.ts'
 
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>
-  /** What the gateway will run with, as far as it is known. */
+  /** The settings of the gateway, as far as they are known. */
   settings?: RuleSettings
   /** Also tells what experience advises against. Default: it does not. */
   practice?: PracticeOptions
@@ -97,15 +97,15 @@ async function examine(
 
 /** Paths that the gateway keeps for itself. */
 export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
-  const own = ['/_reload', '/_diff', '/_status', '/_health', '/_ready', '/metrics']
+  const own = ['/_reload', '/_diff', '/_status', '/_health', '/_ready', '/metrics', '/_login']
   return plants ? [...own, `${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`] : own
 }
 
-type RuleSettings = Pick<Settings, 'plants' | 'tenants' | 'publicUrl'> &
+type RuleSettings = Pick<Settings, 'plants' | 'tenants' | 'publicUrl' | 'vault'> &
   Partial<Pick<Settings, 'limits'>> &
   Listening
 
-/** What the settings demand of all configurations together; absent: they are not known. */
+/** The demands of the settings on all configurations together; absent: unknown. */
 export function rulesOf(settings?: RuleSettings): Rules {
   if (!settings) return { reserved: ownPaths({}) }
   const { tenants, limits, publicUrl = null } = settings
@@ -113,6 +113,7 @@ export function rulesOf(settings?: RuleSettings): Rules {
   return {
     reserved: ownPaths(settings),
     publicUrl,
+    hasVault: settings.vault !== undefined,
     ...(limits && { limits }),
     ...(tenants && { tenants }),
     ...(settings.tls?.clientCa !== undefined && { clientCertificates: true }),
@@ -124,8 +125,8 @@ export function rulesOf(settings?: RuleSettings): Rules {
 const MOST = 50
 
 /**
- * Of configurations that are there already those that may claim a prefix of the new ones: whose text holds the last
- * segment of one, or writes a prefix in a way that text does not show. Reading ten thousand takes long.
+ * The existing configurations that may claim a prefix of the new ones: their text holds its last segment, or writes
+ * prefixes in a way that a search of the text does not find. Reading ten thousand takes long.
  */
 export function mayClash<T extends Source>(
   configurations: readonly Configuration[],

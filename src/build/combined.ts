@@ -1,6 +1,6 @@
 import { SEPARATOR } from '../config/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import type { Shaping } from '../shaping/index.ts'
+import type { Shaping } from '../json/shaping/index.ts'
 import { lazy, unknownText } from '../tools/argument-text.ts'
 import type {
   CallContext,
@@ -17,7 +17,7 @@ import { createToolFilter, type Selection } from '../upstream/tool-filter.ts'
 import type { Chosen } from './types.ts'
 
 /** How tools and prompts are named. */
-export type Naming = 'prefixed' | 'plain'
+type Naming = 'prefixed' | 'plain'
 
 /** The part of a server that a router shows; undefined: all of it. */
 export function selectionOf({ server, member }: Chosen): Selection | undefined {

@@ -20,7 +20,7 @@ export interface PinLock {
 }
 
 export const LOCK_NAME = 'plantgw.lock'
-export const EMPTY_LOCK: PinLock = { version: 1, servers: {} }
+const EMPTY_LOCK: PinLock = { version: 1, servers: {} }
 
 /** Bytes of a lock file that are read. */
 const MAX_LOCK = 64 * 1024 * 1024
@@ -49,7 +49,7 @@ export function readLock(path: string): PinLock {
     throw error
   }
   const damaged = (what: string) =>
-    new Error(`${path} ${what}: restore it, or write it anew with \`plantgw pin\``)
+    new Error(`${path} ${what}: restore it, or delete it and run \`plantgw pin\``)
   let lock: Json
   try {
     lock = parse(text)
@@ -70,8 +70,7 @@ function isDeclared(value: Json): boolean {
   return lists && (instructions === undefined || typeof instructions === 'string')
 }
 
-/** The digests of what was declared. */
-export function pinnedOf({ instructions, tools, prompts }: Declared): Pinned {
+function pinnedOf({ instructions, tools, prompts }: Declared): Pinned {
   const digests = (all: Readonly<Record<string, JsonObject>>) =>
     new Map(Object.entries(all).map(([name, definition]) => [name, digestOf(definition)]))
   return {

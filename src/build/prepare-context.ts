@@ -4,11 +4,12 @@ import {
   DEFAULT_TENANT,
   type Limits,
   type Redact,
-  type Router,
   type TenantSettings,
 } from '../config/index.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { credentialsFor } from '../credentials/credential.ts'
+import type { LoginEvent } from '../credentials/oauth/server-login.ts'
+import type { Vault } from '../credentials/oauth/vault.ts'
 import type { AuditSink, CallLog } from '../mcp/index.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -47,9 +48,7 @@ export interface AssembleContext extends LinkContext {
   version: string
   /** Templates already compiled in the same run. */
   memo?: Memo
-  /** Called after every call. */
   onCall?: (call: CallRecord) => void
-  /** Called after every session of a client. */
   onSession?: (session: SessionRecord) => void
   /** Called after every request to an MCP server, and every session with one. */
   onUpstreamCall?: (call: UpstreamCallRecord) => void
@@ -60,6 +59,8 @@ export interface AssembleContext extends LinkContext {
   onUnanswered?: CallLog['onUnanswered']
   /** Writes the audit log; absent: there is none. */
   auditSink?: AuditSink
+  /** Remembers calls for the console; absent: there is none. */
+  recorder?: CallLog['recorder']
   /** Records traces; absent: tracing is off. */
   tracer?: Tracer | undefined
   /** Called for every change of an MCP server's declarations since it was pinned. */
@@ -72,7 +73,10 @@ export interface AssembleContext extends LinkContext {
   tenants?: readonly TenantSettings[]
   /** `publicUrl` of the settings. */
   publicUrl?: string
-  synonyms?: readonly (readonly string[])[]
+  /** Logins; absent: there are none. */
+  vault?: Vault | undefined
+  /** Called with what becomes of logins. */
+  onLogin?: ((event: LoginEvent) => void) | undefined
   /** Known authorization servers; absent where nothing is served. */
   issuers?: KnownIssuers
   /** Counts requests; absent where nothing is served. */
@@ -109,11 +113,11 @@ export function contextFor({ tenant }: Configuration, given: PrepareContext): Co
 function contextOf(tenant: string, given: PrepareContext) {
   const own = tenant === DEFAULT_TENANT ? undefined : given.tenants?.find(({ name }) => name === tenant)
   const guards = given.outbound?.guardsOf(tenant)
-  const { issuers = new KnownIssuers(given), onRedacted } = given
+  const { issuers = new KnownIssuers(given), onRedacted, vault, publicUrl, onLogin } = given
   return {
     ...given,
     issuers,
-    credentialsOf: credentialsFor({ ...issuers.parts, guards }),
+    credentialsOf: credentialsFor({ ...issuers.parts, guards, vault, publicUrl, onLogin }),
     env: envOfTenant(given.env, tenant, given.tenants),
     limits: { ...given.limits, ...own?.limits },
     redact: own?.redact ?? given.redact,
@@ -121,9 +125,6 @@ function contextOf(tenant: string, given: PrepareContext) {
     redactionsOf: (server: string) => (kind: RedactedKind, count: number) =>
       onRedacted?.({ tenant, server, kind, count }),
     guards,
-    /** Whether each message to a router is authorized before it is forwarded. */
-    isJudged: (router: Router) =>
-      (router.authorize ?? own?.authorize) !== undefined || router.approval !== 'none',
     readsFiles: readsFiles(tenant, given.tenants),
     /** Environment that gives child processes `PATH` and the like. */
     processEnv: given.env,

@@ -17,16 +17,16 @@ import {
 import { environmentStamp, type UsedVariable, variablesUsed } from '../config/secret-files.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { type Finding, finding, type Range, toFinding } from '../findings/index.ts'
-import type { Skills } from '../skills/index.ts'
+import { pipelineOf } from '../mcp/index.ts'
 import { inParts } from '../telemetry/loop-delay.ts'
 import { metered } from '../template/index.ts'
 import { inTurns, type Steps } from '../text/index.ts'
 import { lazy } from '../tools/argument-text.ts'
 import { connectionOf, connectionStamp } from '../tools/connection.ts'
 import { compilePrompts, compileToolsSteps, type Problem, type Tools } from '../tools/index.ts'
+import type { Skills } from '../tools/skills/index.ts'
 import { compileDefinition } from '../upstream/definition.ts'
-import { answeringMany, answeringOne, type Place } from './answering.ts'
-import { overridesKeep, toolsKeep } from './keeps-results.ts'
+import { answeringMany, answeringOne, overridesKeep, type Place, toolsKeep } from './answering.ts'
 import {
   type AssembleContext,
   contextFor,
@@ -93,13 +93,11 @@ function* prepare(
       authenticated: authenticate !== undefined,
       context: lasting,
     }
-    const route = (answering: Answering, chosen: readonly Chosen[]): Route => ({
-      ...answering,
-      ...policyOf(router, place, chosen),
-      ...(authenticate && { authenticate }),
-      ...auth,
-      ...presented,
-    })
+    const route = (answering: Answering, chosen: readonly Chosen[]): Route => {
+      const rest = { ...policyOf(router, place, chosen), ...(authenticate && { authenticate }), ...auth }
+      const made = { ...answering, ...rest, ...presented }
+      return { ...made, pipeline: pipelineFor(made) }
+    }
     if (typeof router.server !== 'string') {
       const make: Listing['make'] = (chosen, linking) => route(answeringMany(chosen, place, linking), chosen)
       listings.push({ router, make })
@@ -111,6 +109,11 @@ function* prepare(
       routes.push(route(answeringOne(alone, place, context), [alone]))
     }
   }
+  const credentials = [...configuration.servers, ...configuration.mcpServers].flatMap(
+    (server) => context.credentialsOf(server, configuration) ?? [],
+  )
+  const logins = credentials.flatMap(({ login }) => login ?? [])
+  const callerLogins = credentials.flatMap(({ callerLogins }) => callerLogins ?? [])
   const claims = claimsOf(uniqueName(configuration, context.tenants), configuration.routers)
   const prepared = {
     id: qualifiedName(configuration),
@@ -124,6 +127,8 @@ function* prepare(
     servers,
     ...(listings.length > 0 && { listings: { all: listings, own: routes, made: undefined } }),
     claims,
+    ...(logins.length > 0 && { logins }),
+    ...(callerLogins.length > 0 && { callerLogins }),
     ...(resiliences.size > 0 && { resiliences }),
     ...(notifier && { notifier, guard: context.guards?.named }),
   }
@@ -160,8 +165,8 @@ function redacting(configuration: Configuration, redact: Redact = 'own'): Config
 
 /** Receivers of the records of its calls. */
 function listenersOf(context: Omit<AssembleContext, keyof LinkContext>) {
-  const { log, onCall, onSession, onUnanswered, auditSink, tracer } = context
-  return { log, onCall, onSession, onUnanswered, auditSink, tracer }
+  const { log, onCall, onSession, onUnanswered, auditSink, tracer, recorder } = context
+  return { log, onCall, onSession, onUnanswered, auditSink, tracer, recorder }
 }
 
 /** The resilience of the upstream: kept, with its state, if the upstream is already served. */
@@ -177,6 +182,17 @@ function resilienceOf(
   const key = JSON.stringify([name, tenant, rest, breaker ?? null])
   const of = { tenant, server: server.name }
   return kept?.get(key) ?? { key, ...of, resilience: createResilience(of, breaker) }
+}
+
+function pipelineFor(route: Omit<Route, 'pipeline'>): Route['pipeline'] {
+  return pipelineOf({
+    keepsResults: route.keepsResults,
+    discovers: route.discovery !== undefined,
+    authorizes: route.authorize !== undefined,
+    approves: route.approval !== undefined,
+    logsIn: route.logsIn,
+    logins: route.logins,
+  })
 }
 
 /** Its server card and public documents. */
@@ -201,7 +217,7 @@ function policyOf(
   router: Router,
   { configuration, tenant, context }: Place,
   chosen: readonly Chosen[],
-): Omit<Route, keyof Answering | 'access'> {
+): Omit<Route, keyof Answering | 'access' | 'pipeline'> {
   const prefix = pathOf(router.prefix)
   const { ssePrefix = router.prefix } = router
   const isBelow = context.publicUrl !== undefined && new URL(context.publicUrl).pathname !== '/'
@@ -215,7 +231,9 @@ function policyOf(
     callLog: { tenant, prefix: router.prefix, ...listenersOf(context) },
     ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
     ...(rate && { rate }),
-    discovery: discoveryOf(router, chosen, context.synonyms),
+    discovery: discoveryOf(router, chosen),
+    logsIn: chosen.some(({ server }) => server.logsIn),
+    logins: chosen.flatMap(({ server }) => server.logins ?? []),
     ...(router.approval === 'elicitation' && {
       approval: { server: chosen.map(({ server }) => server.name).join(', ') },
     }),
@@ -263,6 +281,7 @@ function* httpServers(
         name,
         http,
         words: wordsOf(name, configuration),
+        logsIn: server.credentials?.for === 'caller',
         maxRequestSize: largestRequest(configuration, server, tools, context),
         keepsResults: toolsKeep(configuration, server),
       },
@@ -294,7 +313,7 @@ function mcpServers(
   return configuration.mcpServers.map((server, i) => {
     const path = ['mcpServers', i]
     const { connection, problems: ofTls } = connectionOf(server, path, context.readsFiles)
-    const credentials = context.credentialsOf(server)
+    const credentials = context.credentialsOf(server, configuration)
     const { definition, problems } = compileDefinition(
       server,
       path,
@@ -316,6 +335,8 @@ function mcpServers(
       {
         name,
         definition: { ...definition, id, ...(pinned && { pinned }) },
+        logsIn: server.credentials?.for === 'caller',
+        ...(credentials?.ofCallers && { logins: { server: name, ...credentials.ofCallers } }),
         maxRequestSize: limits?.maxRequestSize ?? context.limits.maxRequestSize,
         resultChars: limits?.resultChars,
         keepsResults: overridesKeep(server),
@@ -388,11 +409,11 @@ function tooMuchRendered(file: string): Finding {
 /** Codes for missing variables. */
 const UNREAD = new Set<Finding['code']>(['env-unset', 'env-withheld'])
 
-/** Whether the template checks report this compile error more exactly. */
 function isReported({ finding: { code, range }, ofTemplate }: Found, errors: readonly Finding[]): boolean {
   // The checks compile every template too, and leave out errors that follow from another.
   if (code === 'template-syntax' || code === 'template-context') return errors.length > 0
-  return (ofTemplate || UNREAD.has(code)) && overlaps(range, errors)
+  const ofUrl = code === 'invalid-value' ? errors.filter((one) => one.code === 'url-text') : []
+  return overlaps(range, ofTemplate || UNREAD.has(code) ? errors : ofUrl)
 }
 
 /** Whether a finding overlaps another one, so that it only repeats it. */

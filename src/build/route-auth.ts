@@ -18,11 +18,13 @@ import {
   type TenantSettings,
 } from '../config/index.ts'
 import type { Guards } from '../net/index.ts'
+import { RecentMap } from '../text/index.ts'
 import type { Route } from './types.ts'
 
 /** Keys of issuers, so that all routers fetch those of one issuer once, and reloads keep them. */
 export class KnownIssuers {
-  private readonly keys = new Map<string, IssuerKeys>()
+  /** Routes hold those that they use. */
+  private readonly keys = new RecentMap<string, IssuerKeys>(1_000)
 
   readonly parts: IssuerParts
 
@@ -43,13 +45,9 @@ export class KnownIssuers {
       { ...this.parts, guards },
     )
     this.keys.set(name, keys)
-    // Routes hold those that they use.
-    if (this.keys.size > MAX_ISSUERS) this.keys.delete(this.keys.keys().next().value as string)
     return keys
   }
 }
-
-const MAX_ISSUERS = 1_000
 
 interface AuthContext {
   tenants?: readonly TenantSettings[]
@@ -121,7 +119,7 @@ function rulesOf(
 function judgeOf(auth: Auth, endpoints: readonly string[], issuers: KnownIssuers, guards?: Guards) {
   const parts = { ...issuers.parts, guards }
   const rules = { ...auth, audience: auth.audience === undefined ? endpoints : [auth.audience].flat() }
-  if (auth.mode === 'jwt') {
+  if (auth.type === 'jwt') {
     const trusted = auth.issuers.map((one) => ({ ...one, keys: issuers.keysOf(one, guards) }))
     return jwtJudge(trusted, { ...rules, now: parts.now })
   }

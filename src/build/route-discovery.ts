@@ -14,19 +14,14 @@ export function wordsOf(name: string, configuration: Configuration): ServerWords
   }
 }
 
-/** How a router shows its tools. @param synonyms of the settings */
-export function discoveryOf(
-  { discovery, server, names }: Router,
-  chosen: readonly Chosen[],
-  synonyms: readonly (readonly string[])[] | undefined,
-): Discovery {
-  const { mode, above, results, pin } = discovery
+/** How a router shows its tools. */
+export function discoveryOf({ discovery, server, names }: Router, chosen: readonly Chosen[]): Discovery {
+  const { type, above, pin } = discovery
   const pins = pin.map((pattern) => wildcards(pattern))
   let knownTools: (ReadonlySet<string> | undefined)[] | undefined
   return {
-    mode,
+    mode: type,
     above,
-    results,
     pins: (tool) => pins.some((fits) => fits(tool)),
     wordsOf(tool) {
       if (typeof server === 'string') return chosen[0]?.server.words.of(tool)
@@ -40,7 +35,6 @@ export function discoveryOf(
       }
       return undefined
     },
-    synonyms,
     key: JSON.stringify([
       discovery,
       chosen.map(({ server, member }) => [server.words.groups(), member.toolOverrides]),
@@ -90,7 +84,7 @@ function overridesOf({ toolOverrides }: McpServer): Map<string, Omit<ToolWords, 
   )
 }
 
-export function groupsOf(server: string, { mcpServers, tools }: Configuration): readonly unknown[] {
+function groupsOf(server: string, { mcpServers, tools }: Configuration): readonly unknown[] {
   const proxied = mcpServers.find(({ name }) => name === server)
   if (proxied) return [...overridesOf(proxied)]
   return tools.flatMap(({ name, group }) => (group === undefined ? [] : [[name, group]]))

@@ -34,7 +34,7 @@ export function serverCard({ card, prefix, ssePrefix = prefix }: Router, access:
   } satisfies JsonObject
 }
 
-/** What a client asks its user for. */
+/** A value that a client asks its user for. */
 const AUTHORIZATION: JsonObject = {
   name: 'Authorization',
   description: 'Bearer token of the gateway',

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Configuration, ReadConfiguration } from '../config/index.ts'
 import { type Finding, toFinding } from '../findings/index.ts'
-import { readSkills, type Skills, skillsStamp } from '../skills/index.ts'
 import { quote } from '../text/index.ts'
+import { readSkills, type Skills, skillsStamp } from '../tools/skills/index.ts'
 
 /** The skills of a configuration; none where it has no folder of them, or may not have files read. */
 export async function skillsOf(

@@ -5,8 +5,8 @@ import {
   type ReadConfiguration,
   type ReadConfigurationsResult,
 } from '../config/index.ts'
-import { inTime } from '../durable/in-time.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
+import { inTime } from '../store/in-time.ts'
 import { type ConfigurationStore, settle } from '../store/index.ts'
 
 /**
@@ -24,9 +24,6 @@ export type ConfigurationSource = (
   }
 >
 
-/** Milliseconds for reading and checking all configurations again, be they thousands. */
-const RELOAD_TIMEOUT = 120_000
-
 /** Limits the time of all reads but the first, because a disk may not answer. */
 function patient(places: readonly string[], source: ConfigurationSource): ConfigurationSource {
   let isRead = false
@@ -34,7 +31,7 @@ function patient(places: readonly string[], source: ConfigurationSource): Config
     const reading = source(env, options).finally(() => {
       isRead = true
     })
-    return isRead ? inTime(reading, RELOAD_TIMEOUT).catch((error) => unread(places, error)) : reading
+    return isRead ? inTime(reading, 120_000).catch((error) => unread(places, error)) : reading
   }
 }
 

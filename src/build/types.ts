@@ -1,15 +1,18 @@
 import type { RoutePolicy } from '../access/steps.ts'
 import type { Env, Member, Notifier, Router, Settings } from '../config/index.ts'
+import type { ServerLogin } from '../credentials/oauth/server-login.ts'
+import type { Vault } from '../credentials/oauth/vault.ts'
 import type { ToolWords } from '../discovery/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Backend, CallLog } from '../mcp/index.ts'
+import type { CallerLogins } from '../mcp/fault.ts'
+import type { Backend, CallLog, Pipeline } from '../mcp/index.ts'
 import type { Guard, Resilience } from '../net/index.ts'
-import type { Skills } from '../skills/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { UpstreamLabels } from '../telemetry/metrics.ts'
 import type { Lists, ToolsBackend } from '../tools/backend.ts'
-import type { Prompts, Tools } from '../tools/index.ts'
+import type { CompiledTool, Prompts, Tools } from '../tools/index.ts'
+import type { Skills } from '../tools/skills/index.ts'
 import type { createProxy, Definition, McpProxy } from '../upstream/index.ts'
 import type { ConfigurationSource } from './source.ts'
 
@@ -38,6 +41,8 @@ export interface BuildOptions {
   readEnv?: () => Env
   log: Logger
   version: string
+  /** Logins; absent: there are none. */
+  vault?: Vault | undefined
   /** Serve the valid configurations although others have errors. */
   skipInvalid?: boolean
 }
@@ -66,6 +71,8 @@ export interface Answering {
   local?: ToolsBackend | undefined
   /** Names of its HTTP tools, in order. */
   tools: readonly string[]
+  /** One of them; absent: it has none. */
+  httpTool?: (name: string) => CompiledTool | undefined
   /** Lists of its HTTP tools and prompts. */
   lists: Lists
   /** Bytes. */
@@ -79,10 +86,13 @@ export interface PreparedServer {
   name: string
   /** Bytes. */
   maxRequestSize: number
-  /** Set for a server of HTTP tools. */
   http?: { description: string | undefined; tools: Tools; prompts: Prompts; skills: Skills }
   /** Set for a proxied MCP server. */
   definition?: Definition
+  /** Whether its callers log in at it. */
+  logsIn: boolean
+  /** Their logins, if it shows its tools only after one. */
+  logins?: CallerLogins
   /** Whether one of its tools keeps the truncated rest of results. */
   keepsResults: boolean
   /** Search data of its tools. */
@@ -126,6 +136,12 @@ export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   tellsRelative?: true
   /** Log and metrics of its calls. */
   callLog: CallLog
+  /** Whether callers log in at its servers. */
+  logsIn?: boolean
+  /** Their logins at servers that show their tools only after one. */
+  logins?: readonly CallerLogins[]
+  /** The way of each request through the gateway. */
+  pipeline: Pipeline
   /** The configuration that defines it. */
   configuration: string
   tenant: string
@@ -156,6 +172,10 @@ export interface Prepared {
   listings?: { all: readonly Listing[]; own: readonly Route[]; made: readonly PreparedServer[] | undefined }
   /** Its name and endpoints, which must be unique. */
   claims: readonly string[]
+  /** Logins of callers that its servers need; absent: none. */
+  callerLogins?: readonly ServerLogin[]
+  /** Logins of the operator that its servers need; absent: none. */
+  logins?: readonly ServerLogin[]
   /** Retry and breaker state of its servers of HTTP tools, by key; absent: none has any. */
   resiliences?: ReadonlyMap<string, Kept>
   /** Announces its changes. */
@@ -204,6 +224,8 @@ export interface Reload extends Changes {
 /** Changes that a reload would make. */
 export interface Difference extends Reload {
   configurations: ConfigurationChange[]
+  /** The refused ones whose current version stays in service. */
+  kept: string[]
 }
 
 export interface ConfigurationChange {

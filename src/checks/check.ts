@@ -11,7 +11,7 @@ import type {
   TenantSettings,
   Tool,
 } from '../config/index.ts'
-import { type Finding, type FindingCode, type Reporter, toFinding } from '../findings/index.ts'
+import { type Finding, type FindingCode, type Reporter, toFinding, unsetValues } from '../findings/index.ts'
 import { groupBy } from '../text/index.ts'
 
 /** A configuration of valid shape. */
@@ -38,6 +38,8 @@ export interface CheckOptions {
   limits?: Limits
   /** Public URL of the settings; null: none. Absent: the settings are unknown. */
   publicUrl?: string | null
+  /** Whether the settings have a `vault`. Default: unknown. */
+  hasVault?: boolean
   /** The address at which other machines could reach routers without authentication; absent: none, or allowed. */
   exposedAt?: string
   /** Whether every client has a certificate (`tls.clientCa` of the settings) that identifies it. Default: unknown. */
@@ -74,12 +76,14 @@ export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
 export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
   const { configuration, doubtful } = read
   const findings: Finding[] = []
+  const isUnset = unsetValues(read, read.findings)
   const byKind: ByKind = groupBy(checks, ({ on }) => on)
   const context = { read, configuration, path: [] as Path, options, doubtful }
   const report: Reporter = (one) => {
     const { path } = context
     const at = [...path, ...one.path]
-    if (doubtful(at)) return
+    const about = [at, ...(one.missing ?? []).map((key) => [...at.slice(0, -1), key])]
+    if (about.some((path) => doubtful(path) || isUnset(path))) return
     const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
     findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
   }
@@ -113,4 +117,15 @@ function eachNode(
   if (checks.has('arg'))
     for (const [i, { args }] of tools.entries()) visitAll('arg', args, ['tools', i, 'args'])
   visitAll('prompt', prompts, ['prompts'])
+}
+
+/** The names of a server's HTTP tools; undefined: known only at run time, or doubtful. */
+export function toolNames(
+  name: string,
+  { configuration, doubtful }: Pick<Read, 'configuration' | 'doubtful'>,
+): readonly string[] | undefined {
+  const { servers, tools } = configuration
+  const server = servers.find((one) => one.name === name)
+  if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return undefined
+  return server.allowedTools ?? tools.map((tool) => tool.name)
 }

@@ -1,5 +1,4 @@
 import {
-  type Configuration,
   type FoundMember,
   findMembers,
   type Member,
@@ -12,18 +11,15 @@ import {
 } from '../config/index.ts'
 import { type Finding, type Reporter, reporter, suggest } from '../findings/index.ts'
 import { quote, type Steps } from '../text/index.ts'
-import type { Read } from './check.ts'
+import { type Read, toolNames } from './check.ts'
 import { MAX_TOOL_NAME } from './practice/naming.ts'
 
 /** Results for routers with lists of servers, which need all configurations. */
-export interface Listings {
+interface Listings {
   findings: Finding[]
   /** Servers of a configuration used by routers of others. */
   usedOf(read: Read): ReadonlySet<string>
 }
-
-/** Maximum pairs of words compared; beyond, findings have no suggestion. */
-const MAX_COMPARED = 1_000_000
 
 /** Checks routers with lists for unknown servers and tools, and for name clashes. */
 export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
@@ -31,7 +27,7 @@ export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
   const used = new Map<Read, Set<string>>()
   const listing = reads.filter(hasListing)
   const tenants = listing.length ? byTenant(reads) : new Map<string, Known>()
-  const budget = { left: MAX_COMPARED }
+  const budget = { left: 1_000_000 }
   for (const read of listing) {
     const { configuration, doubtful } = read
     const known = tenants.get(configuration.tenant) as Known
@@ -152,7 +148,7 @@ function checkFound(
         )
       else prefixes.set(server, member)
     }
-    const tools = owner && toolsOf(owner, server)
+    const tools = owner && toolNames(server, owner)
     if (!tools) continue
     if (naming === 'prefixed') reportLong(member, tools, [...path, at], report)
     reportUnknown(member, tools, [...path, at], budget, report)
@@ -179,14 +175,6 @@ function checkFound(
 /** The server's name as a router of this configuration writes it. */
 function written({ configuration, server }: FoundMember, own: string): string {
   return configuration === own ? server : nameOf(configuration, server)
-}
-
-/** The tools of a server; undefined: known only at run time, or doubtful. */
-function toolsOf({ configuration, doubtful }: Read, name: string): string[] | undefined {
-  const { servers, tools } = configuration as Configuration
-  const server = servers.find((one) => one.name === name)
-  if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return undefined
-  return server.allowedTools ?? tools.map((tool) => tool.name)
 }
 
 /** Tool names for clients, without the server's prefix. */

@@ -38,6 +38,15 @@ export const PREFIX_CHECKS: readonly Check[] = [
               : { hint: `Write it like \`${valid}\`` }),
           })
         }
+        const [, last] = /.\/(mcp|sse|message)$/.exec(value) ?? []
+        if (!fault && last !== undefined)
+          report({
+            code: 'prefix-form',
+            path: [key],
+            severity: 'warning',
+            message: `the prefix ${quote(value)} ends with \`/${last}\`, so clients need the URL \`${value}/mcp\``,
+            hint: `Write ${quote(value.slice(0, -last.length - 1))}: the gateway adds \`/mcp\` and \`/sse\``,
+          })
         const taken = reserved.find((one) => isBelow(value, one))
         if (taken !== undefined)
           report({

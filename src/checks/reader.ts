@@ -9,6 +9,7 @@ import {
   type ReadConfigurationsResult,
   readFiles,
   type Source,
+  unreadSettings,
 } from '../config/index.ts'
 import { decode, unreadable } from '../config/loader.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
@@ -58,7 +59,7 @@ function isLarge({ text }: Source): boolean {
  * The tenant as the text gives it, without any variable: a file may read none before its tenant is known. If it is absent or
  * or malformed: the default, and the file is checked as it is.
  */
-function writtenTenant(source: Source): string {
+export function writtenTenant(source: Source): string {
   if (!MAY_NAME_TENANT.test(source.text)) return DEFAULT_TENANT
   // A large file of a tenant is refused, so it need not be parsed.
   const line = isLarge(source) ? TENANT_LINE.exec(source.text)?.[3] : undefined
@@ -90,7 +91,6 @@ function longTemplate({ configuration, file, locate }: ReadConfiguration): Findi
   })
 }
 
-/** All texts in a value, with their paths. */
 function* textsOf(value: Json | undefined, path: Path): Generator<[string, Path]> {
   if (typeof value === 'string') yield [value, path]
   else if (Array.isArray(value)) for (const [i, one] of value.entries()) yield* textsOf(one, [...path, i])
@@ -135,6 +135,7 @@ export async function readConfigurations(
     else configurations.push(shown(await reader.read(source), outside))
   }
   for (const read of configurations) findings.push(...read.findings)
+  findings.push(...[...others].flatMap((file) => unreadSettings(file, env) ?? []))
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
   findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
@@ -179,7 +180,7 @@ function readStdin(
   }
 }
 
-export type Reader = ReturnType<typeof createReader>
+type Reader = ReturnType<typeof createReader>
 
 /**
  * Reads the same configurations again and again: those with the file and text of the last time are the same objects.

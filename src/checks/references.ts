@@ -13,7 +13,6 @@ import type { Check, Context } from './check.ts'
 import { PREFIX_CHECKS, TENANT_CHECKS } from './prefixes.ts'
 import { AUTHOR_CHECKS } from './tenants.ts'
 
-/** Checks of names in one configuration, and references to them. */
 export const REFERENCE_CHECKS: readonly Check[] = [
   { codes: ['duplicate-name'], on: 'configuration', check: checkNames },
   { codes: ['dangling-server', 'unrouted-server', 'no-router'], on: 'configuration', check: checkRouters },
@@ -26,8 +25,8 @@ export const REFERENCE_CHECKS: readonly Check[] = [
       if (!(oauth || isCard) || publicUrl !== null) return
       report({
         code: 'missing-public-url',
-        path: oauth ? ['auth', 'mode'] : ['card'],
-        message: `${oauth ? `\`mode: ${oauth.mode}\`` : 'a `card`'} needs \`publicUrl\` in the settings`,
+        path: oauth ? ['auth', 'type'] : ['card'],
+        message: `${oauth ? `\`type: ${oauth.type}\`` : 'a `card`'} needs \`publicUrl\` in the settings`,
         hint: 'Add it: the URL at which clients reach the gateway, such as `https://tools.example.com`',
       })
     },
@@ -63,12 +62,14 @@ function checkOpen(
   { configuration, options: { exposedAt, tenants }, path, read }: Context,
 ) {
   if (exposedAt === undefined || !isOpen(router, configuration, tenants)) return
-  const isGiven = read.locate.has([...path, 'auth', 'mode'])
+  const isGiven = read.locate.has([...path, 'auth', 'type'])
   report({
     code: 'open-router',
-    path: isGiven ? ['auth', 'mode'] : ['prefix'],
+    path: isGiven ? ['auth', 'type'] : ['prefix'],
     message: `the router ${quote(router.prefix)} has no authentication, and other machines reach it at ${quote(exposedAt)}`,
-    hint: `Add \`auth\`, such as \`{mode: bearer, tokens: [{token: "\${NAME}", caller: …}]}\``,
+    hint: read.locate.has(['prefix'])
+      ? `Write \`routers: [{server: ${router.server}, prefix: ${router.prefix}, auth: {type: bearer, tokens: [{token: "\${NAME}", caller: …}]}}]\` instead of \`prefix\``
+      : `Add \`auth\`, such as \`{type: bearer, tokens: [{token: "\${NAME}", caller: …}]}\``,
   })
 }
 
@@ -145,15 +146,21 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
       report({ code: 'dangling-server', path, message: `there is no server ${quote(server)}`, ...chosen })
     }
   }
-  if (doubtful(['routers']) || routers.some((_, i) => doubtful(['routers', i, 'server']))) return
+  if (doubtful(['routers'])) return
+  // A server without a name is reported with the same advice.
+  if (routers.length === 0 && isOpen) return
   if (routers.length === 0)
     // A file without a name may not be a configuration: its path is then doubtful.
     return report({
       code: 'no-router',
       path: ['name'],
       message: `the configuration ${quote(name)} has no router`,
-      hint: 'Add one under `routers`',
+      hint:
+        servers.length + mcpServers.length === 1
+          ? 'Write `prefix: /…` at the top of the file, or a router under `routers`'
+          : 'Add one under `routers`',
     })
+  if (isOpen || routers.some((_, i) => doubtful(['routers', i, 'server']))) return
   for (const key of ['servers', 'mcpServers'] as const)
     for (const [i, { name }] of configuration[key].entries()) {
       if (routed.has(name) || meant.has(name) || doubtful([key, i, 'name']) || excused-- > 0) continue
@@ -166,7 +173,6 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
     }
 }
 
-/** Maximum names in a hint. */
 const MAX_LISTED = 12
 /** Maximum pairs of words compared for one configuration; beyond, hints only list the names. */
 const MAX_COMPARED = 100_000

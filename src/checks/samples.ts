@@ -31,8 +31,6 @@ export const FLAVOURS: readonly [Flavour, ...Flavour[]] = [
 
 /** Deeper schemas get empty values. */
 const MAX_DEPTH = 8
-/** Items of nested arrays, to keep samples small. */
-const MAX_NESTED_ITEMS = 2
 
 /**
  * A harmless value that a schema allows: the first of `enum`, a short text, 1, an array of a few items.
@@ -63,23 +61,26 @@ export function sampleOf(schema: Json | undefined, all: boolean, flavour: Flavou
 
 function sampleArray(schema: JsonObject, all: boolean, flavour: Flavour, depth: number): Json {
   const { items, minItems, maxItems } = schema
-  const wanted = depth === 0 ? flavour.items : MAX_NESTED_ITEMS
+  const wanted = depth === 0 ? flavour.items : 2
   const most = typeof maxItems === 'number' ? Math.min(wanted, maxItems) : wanted
   const count = typeof minItems === 'number' ? Math.max(most, Math.min(minItems, 100)) : most
   return Array.from({ length: count }, () => sampleOf(items, all, flavour, depth + 1))
 }
 
 function sampleObject(
-  { properties, required }: JsonObject,
+  { properties, required, minProperties }: JsonObject,
   all: boolean,
   flavour: Flavour,
   depth: number,
 ): JsonObject {
   const names = Array.isArray(required) ? required : []
   const entries = Object.entries(isObject(properties) ? properties : {})
+  const isGiven = ([name]: [string, Json]) => all || names.includes(name)
+  const least = typeof minProperties === 'number' ? minProperties - entries.filter(isGiven).length : 0
+  const more = entries.filter((entry) => !isGiven(entry)).slice(0, Math.max(least, 0))
   return Object.fromEntries(
     entries
-      .filter(([name]) => all || names.includes(name))
+      .filter((entry) => isGiven(entry) || more.includes(entry))
       .map(([name, schema]) => [name, sampleOf(schema, all, flavour, depth + 1)]),
   )
 }
@@ -119,7 +120,6 @@ function isFree(schema: JsonObject | undefined): boolean {
   return schema?.type === 'object' && !isObject(schema.properties)
 }
 
-/** Sets a missing value at a path through objects. */
 export function setMissing(object: JsonObject, path: readonly string[], value: Json): void {
   let at = object
   for (const [i, key] of path.entries()) {
@@ -172,16 +172,12 @@ export function sampleData(paths: readonly (readonly string[])[]): Json {
 }
 
 /** Arguments of a call that differs in one respect. */
-export interface Variation {
+interface Variation {
   args: JsonObject
   /** The difference, after "with" or "without". */
   what: string
   severity: Severity
 }
-
-/** Maximum variations tried for one template. */
-const MAX_VARIATIONS = 100
-const MAX_VALUES = 20
 
 /**
  * Calls allowed by the declared arguments, each with one change: an optional argument alone or missing, a boolean
@@ -196,7 +192,7 @@ export function* variations(
   least: JsonObject,
   flavour: Flavour = FLAVOURS[0],
 ): Generator<Variation> {
-  let left = MAX_VARIATIONS
+  let left = 100
   const optional = [...schemas].filter(([name]) => !always.has(name))
   const several = optional.length > 1
   for (const [name] of several ? optional : []) {
@@ -222,7 +218,7 @@ export function* variations(
 
 /** Other values that a template could distinguish. */
 function otherValues(schema: JsonObject, sample: Json | undefined, flavour: Flavour): Json[] {
-  if (Array.isArray(schema.enum)) return schema.enum.slice(0, MAX_VALUES).filter((value) => value !== sample)
+  if (Array.isArray(schema.enum)) return schema.enum.slice(0, 20).filter((value) => value !== sample)
   switch (schema.type) {
     case 'boolean':
       return [false]

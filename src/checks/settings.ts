@@ -14,7 +14,7 @@ import {
 import type { Notifier, OutboundSettings, RedisSettings } from '../config/model.ts'
 import { limited } from '../config/read.ts'
 import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
-import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
+import { hasErrors, type Path, type Reporter, reporter, unsetValues } from '../findings/index.ts'
 import { isLoopback } from '../net/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import { checkAudit } from './audit-settings.ts'
@@ -38,7 +38,11 @@ import { isBelow } from './prefixes.ts'
  */
 export function readSettings(source: Source | undefined, env: Env, flags: SettingsFlags = {}): ReadSettings {
   const { given, settings, findings, place } = readSettingsFile(source, env, flags)
-  const report = reporter(place, findings)
+  const isUnset = unsetValues(place, findings)
+  const add = reporter(place, findings)
+  const report: Reporter = (one) => {
+    if (!isUnset(one.path)) add(one)
+  }
   checkLimits(settings.limits, ['limits'], report)
   if (given.publicUrl !== undefined) checkPublicUrl(given.publicUrl, report)
   const { grace, timeout } = settings.drain
@@ -62,6 +66,7 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
   if (given.admin?.listen !== undefined) checkAdminListen(given.admin, settings, report)
   if (given.plants) checkPlants(given.plants, report)
   if (given.storage) checkPolledStorage(given.storage, ['storage'], report)
+  if (given.vault) checkSecrets(given.vault, ['key', 'previousKey'], 'vault', report)
   if (settings.notifier) checkNotifier(settings.notifier, ['notifier'], report)
   if (given.cluster) {
     checkCluster(given.cluster, settings.host, report)
@@ -315,7 +320,6 @@ function checkPolledStorage(storage: GivenSettings, path: Path, report: Reporter
     })
 }
 
-/** Checks the notifier of settings or configurations. */
 export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) {
   const { type, api, redis } = notifier
   const idle = (['signal', 'api', 'redis'] as const).filter((key) => key !== type && notifier[key])
@@ -347,24 +351,34 @@ function checkAddresses(
 const SHORTEST_SECRET = 32
 
 /** @param host the listening address */
-function checkCluster(cluster: GivenSettings, host: string, report: Reporter) {
-  const { secret, acceptedSecret, advertise } = cluster
-  // Secrets are not shown.
-  for (const key of ['secret', 'acceptedSecret'])
-    if (cluster[key]?.length < SHORTEST_SECRET)
+/** Secrets are not shown. @param keys of the current one, and of one that is accepted besides */
+function checkSecrets(
+  given: GivenSettings,
+  keys: readonly [string, string],
+  section: 'cluster' | 'vault',
+  report: Reporter,
+) {
+  for (const key of keys)
+    if (given[key]?.length < SHORTEST_SECRET)
       report({
         code: 'invalid-value',
-        path: ['cluster', key],
+        path: [section, key],
         message: `\`${key}\` has fewer than ${SHORTEST_SECRET} characters`,
         hint: 'Make one with `openssl rand -base64 32`, and give it to every replica',
       })
-  if (secret === acceptedSecret)
+  const [current, other] = keys
+  if (given[current] === given[other])
     report({
       code: 'key-without-effect',
-      path: ['cluster', 'acceptedSecret'],
-      message: '`acceptedSecret` is the same as `secret`',
+      path: [section, other],
+      message: `\`${other}\` is the same as \`${current}\``,
       hint: 'Remove it, or write the secret that is to be accepted besides',
     })
+}
+
+function checkCluster(cluster: GivenSettings, host: string, report: Reporter) {
+  const { advertise } = cluster
+  checkSecrets(cluster, ['secret', 'acceptedSecret'], 'cluster', report)
   const fault = advertiseFault(advertise, host)
   if (fault !== undefined)
     report({

@@ -1,10 +1,11 @@
-import type { Arg, Configuration, Path, Server, Tool } from '../config/index.ts'
-import { slashesOf } from '../config/model.ts'
+import { type Arg, type Configuration, offers, type Path, type Server, type Tool } from '../config/index.ts'
+import { headerOf, pathArgsOf } from '../config/model.ts'
+import { headersOf } from '../config/short-form.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
 import { bodyPlace, type Place, type Roots } from '../template/index.ts'
 
 /** Values that a template can read when it is rendered. */
-export type Phase = 'request' | 'response' | 'config' | 'prompt' | 'upstream'
+type Phase = 'request' | 'response' | 'config' | 'base' | 'shared' | 'prompt' | 'upstream'
 
 /** A template of a configuration, and its data. */
 export interface Subject {
@@ -28,8 +29,8 @@ export interface Args {
   required: ReadonlySet<string>
   /** Arguments of position `path`, which the endpoint must contain. */
   inPath: ReadonlySet<string>
-  /** How those treat slashes. */
-  slashes: ReturnType<typeof slashesOf>
+  /** How those are written. */
+  pathArgs: ReturnType<typeof pathArgsOf>
   /** Whether the author's schema allows further ones. */
   open: boolean
 }
@@ -39,7 +40,7 @@ export const NO_ARGS: Args = {
   always: new Set(),
   required: new Set(),
   inPath: new Set(),
-  slashes: {},
+  pathArgs: {},
   open: false,
 }
 
@@ -49,11 +50,14 @@ export const RESPONSE_FIELDS = ['Data', 'Body', 'Status', 'Headers']
 const fields = (names: readonly string[]): Roots => Object.fromEntries(names.map((name) => [name, true]))
 
 const CALLER: Roots = { Caller: fields(CALLER_FIELDS) }
-const REQUEST: Roots = { Config: true, Args: true, Request: fields(REQUEST_FIELDS), ...CALLER }
+const SHARED: Roots = { Config: true, Request: fields(REQUEST_FIELDS), ...CALLER }
+const REQUEST: Roots = { ...SHARED, Args: true }
 const ROOTS: Record<Phase, Roots> = {
   request: REQUEST,
   response: { ...REQUEST, Response: fields(RESPONSE_FIELDS) },
   config: {},
+  base: { Config: true },
+  shared: SHARED,
   prompt: { Args: true },
   upstream: { Request: fields(REQUEST_FIELDS), ...CALLER },
 }
@@ -69,7 +73,7 @@ export interface ToolSubjects {
 
 /** The servers that offer a tool; if none does, one with the config of all. */
 function offering({ servers }: Configuration, tool: Tool): Server[] {
-  const found = servers.filter(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true)
+  const found = servers.filter((server) => offers(server, tool.name))
   const [first] = servers
   if (found.length || !first) return found
   return [{ ...first, config: Object.assign({}, ...servers.map(({ config }) => config)) }]
@@ -93,7 +97,9 @@ export function toolSubjects(configuration: Configuration, tool: Tool, index: nu
     subjects.push(make(source, ['tools', index, 'headers', name], 'header', 'request'))
   const isForm = tool.args.some(({ position }) => position === 'form-data')
   if (tool.requestBody !== undefined && !isForm)
-    subjects.push(make(tool.requestBody, ['tools', index, 'requestBody'], placeOfBody(tool), 'request'))
+    subjects.push(
+      make(tool.requestBody, ['tools', index, 'requestBody'], placeOfBody(tool, servers[0]), 'request'),
+    )
   for (const key of ['responseBody', 'errorBody'] as const)
     if (tool[key] !== undefined) subjects.push(make(tool[key], ['tools', index, key], 'auto', 'response'))
   const { poll, done, failed, cancel } = tool.async ?? {}
@@ -109,21 +115,31 @@ export function toolSubjects(configuration: Configuration, tool: Tool, index: nu
 /** Every template outside of tools. */
 export function otherSubjects({ servers, prompts, mcpServers }: Configuration): Subject[] {
   const subjects: Subject[] = []
-  const add = (source: string, path: Path, phase: Phase, args: Args = NO_ARGS) =>
-    subjects.push({ source, path, place: 'text', phase, roots: ROOTS[phase], args, servers: [] })
-  for (const [i, { config }] of servers.entries())
+  const add = (source: string, path: Path, phase: Phase, more: Partial<Subject> = {}) =>
+    subjects.push({
+      source,
+      path,
+      place: 'text',
+      phase,
+      roots: ROOTS[phase],
+      args: NO_ARGS,
+      servers: [],
+      ...more,
+    })
+  for (const [i, server] of servers.entries()) {
+    const { config, baseUrl, headers = {} } = server
     for (const [key, source] of Object.entries(config)) add(source, ['servers', i, 'config', key], 'config')
+    if (baseUrl !== undefined)
+      add(baseUrl, ['servers', i, 'baseUrl'], 'base', { place: 'url', servers: [server] })
+    for (const [key, source] of Object.entries(headers))
+      add(source, ['servers', i, 'headers', key], 'shared', { place: 'header', servers: [server] })
+  }
   for (const [i, { arguments: args, promptResponse }] of prompts.entries()) {
     const schemas = new Map(args.map(({ name }) => [name, { type: 'string' }]))
     const always = new Set(args.filter(({ required }) => required).map(({ name }) => name))
     for (const [j, { content }] of promptResponse.entries())
       add(content.text, ['prompts', i, 'promptResponse', j, 'content', 'text'], 'prompt', {
-        schemas,
-        always,
-        required: always,
-        inPath: new Set(),
-        slashes: {},
-        open: false,
+        args: { ...NO_ARGS, schemas, always, required: always },
       })
   }
   for (const [i, { env, url, headers }] of mcpServers.entries()) {
@@ -145,7 +161,7 @@ function argsOf({ args, inputSchema }: Tool): Args {
     const { name } = arg
     schemas.set(name, schemaOf(arg))
     if (arg.required) required.add(name)
-    if (arg.default !== undefined) always.add(name)
+    if (arg.default !== undefined || arg.const !== undefined) always.add(name)
     if (arg.position === 'path') inPath.add(name)
   }
   if (isObject(inputSchema?.properties))
@@ -155,12 +171,20 @@ function argsOf({ args, inputSchema }: Tool): Args {
     for (const name of inputSchema.required) if (typeof name === 'string') required.add(name)
   for (const name of required) always.add(name)
   const open = inputSchema !== undefined && inputSchema.additionalProperties !== false
-  return { schemas, always, required, inPath, slashes: slashesOf(args), open }
+  return { schemas, always, required, inPath, pathArgs: pathArgsOf(args), open }
 }
 
-function schemaOf({ type, enum: values, items, properties, default: fallback }: Arg): JsonObject {
+function schemaOf({
+  type,
+  const: fixed,
+  enum: values,
+  items,
+  properties,
+  default: fallback,
+}: Arg): JsonObject {
   return {
     type,
+    ...(fixed !== undefined && { const: fixed }),
     ...(values && { enum: values }),
     ...(items && { items }),
     ...(properties && { properties }),
@@ -169,13 +193,17 @@ function schemaOf({ type, enum: values, items, properties, default: fallback }: 
 }
 
 /** As requests are built: by the tool's Content-Type, JSON by default. */
-function placeOfBody({ headers, args }: Tool): Place {
-  const name = Object.keys(headers).find((key) => key.toLowerCase() === 'content-type')
-  const byCaller = args.some((arg) => arg.position === 'header' && arg.name.toLowerCase() === 'content-type')
-  if (byCaller) return bodyPlace(undefined)
-  if (name === undefined) return 'json'
+function placeOfBody(tool: Tool, server: Server | undefined): Place {
+  const { args } = tool
+  const type = mediaTypeOf(tool, server)
+  if (args.some((arg) => headerOf(arg)?.toLowerCase() === 'content-type')) return bodyPlace(undefined)
+  if (type === undefined) return 'json'
   // Its value may depend on the server.
-  return headers[name]!.includes('{{')
-    ? 'auto'
-    : bodyPlace(headers[name]!.split(';')[0]!.trim().toLowerCase())
+  return type.includes('{{') ? 'auto' : bodyPlace(type)
+}
+
+export function mediaTypeOf(tool: Tool, server: Server | undefined): string | undefined {
+  const type = headersOf(tool, [], server).findLast(({ name }) => name.toLowerCase() === 'content-type')
+  if (type === undefined || type.source.includes('{{')) return type?.source
+  return type.source.split(';')[0]!.trim().toLowerCase()
 }

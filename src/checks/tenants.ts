@@ -111,13 +111,19 @@ export const AUTHOR_CHECKS: readonly Check[] = [
   ),
 ]
 
-const LIMITS = ['connectTimeout', 'timeout', 'maxResponseSize', 'maxRequestSize'] as const
+const LIMIT_TEXT: Record<keyof Limits, (limit: number) => string> = {
+  connectTimeout: timeText,
+  timeout: timeText,
+  maxResponseSize: sizeText,
+  maxRequestSize: sizeText,
+  resultChars: (limit) => `${limit} characters`,
+}
 
 function checkLimitsOf(limits: Partial<Limits>, most: Limits, report: Reporter) {
-  for (const key of LIMITS) {
+  for (const key of Object.keys(LIMIT_TEXT) as (keyof Limits)[]) {
     const value = limits[key]
     if (value === undefined || value <= most[key]) continue
-    const text = /timeout$/i.test(key) ? timeText(most[key]) : sizeText(most[key])
+    const text = LIMIT_TEXT[key](most[key])
     report({
       code: 'tenant-limits',
       path: ['limits', key],

@@ -1,9 +1,6 @@
 import { type Settings, socketPath } from '../config/index.ts'
 import { serverMessage } from '../net/index.ts'
-import { type AdminUrl, askGateway, pageText } from '../notify/ask-gateway.ts'
-
-/** Maximum bytes of the answer. */
-const MAX_SIZE = 64 * 1024 * 1024
+import { type AdminUrl, askGateway, pageText } from '../notify/api.ts'
 
 /**
  * Requests an admin route of the running gateway as JSON.
@@ -15,11 +12,13 @@ export async function askAdmin<Answer extends { configurations: unknown }>(
   path: '/_diff' | '/_status',
   { admin }: Pick<Settings, 'admin'>,
 ): Promise<Answer> {
-  const page = pageAt(base, path)
+  const page = adminPage(base, path)
   const headers: Record<string, string> = admin?.token ? { authorization: `Bearer ${admin.token}` } : {}
-  const answer = await askGateway(page, { method: 'GET', headers }, MAX_SIZE).catch(({ message }: Error) => {
-    throw new Error(`${message}. Is the gateway running?`)
-  })
+  const answer = await askGateway(page, { method: 'GET', headers }, 64 * 1024 * 1024).catch(
+    ({ message }: Error) => {
+      throw new Error(`${message}. Is the gateway running?`)
+    },
+  )
   const url = pageText(page)
   const text = answer.body.toString('utf8')
   const said = serverMessage(text)
@@ -37,7 +36,8 @@ export async function askAdmin<Answer extends { configurations: unknown }>(
   )
 }
 
-function pageAt(base: string, path: string): AdminUrl {
+/** An admin page. @param base URL of the admin routes, or `unix:PATH` @throws Error */
+export function adminPage(base: string, path: string): AdminUrl {
   const socket = socketPath(base)
   if (socket) return { url: new URL(`http://localhost${path}`), socket }
   if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)

@@ -18,6 +18,8 @@ interface Answer {
   generation: number
   configurations: ConfigurationChange[]
   refused: string[]
+  /** The refused ones whose current version stays in service; absent: an older gateway, which does not say. */
+  kept?: string[]
   findings: {
     severity: string
     file: string
@@ -38,6 +40,8 @@ export function diffCommand(exit: (code: number) => void): Command {
       'Show what a reload of the running gateway would do; with -f what `config apply` would change in the store; with a name the difference of two of its versions. Exit code 1: something differs, or is refused, or has errors.',
     )
     .argument('[name]', `configuration whose versions are compared: ${NAME_HELP}`)
+    .argument('[from]', 'its older version, as with --from')
+    .argument('[to]', 'its newer version, as with --to')
     .addOption(settingsOption('settings file of the gateway and its `storage`'))
     .option(
       '--url <url>',
@@ -48,7 +52,16 @@ export function diffCommand(exit: (code: number) => void): Command {
     .option('--to <version>', 'the newer version (default: the current one)')
     .option('--tenant <name>', 'only the configurations of this tenant in the store')
     .addOption(formatOption())
-    .action(async (name: string | undefined, flags: DiffFlags) => exit(await diff(name, flags)))
+    .action(
+      async (name: string | undefined, from: string | undefined, to: string | undefined, flags: DiffFlags) =>
+        exit(
+          await diff(name, {
+            ...flags,
+            ...(from !== undefined && { from }),
+            ...(to !== undefined && { to }),
+          }),
+        ),
+    )
 }
 
 async function diff(name: string | undefined, flags: DiffFlags): Promise<number> {
@@ -80,12 +93,16 @@ function hasFault({ findings }: Answer): boolean {
 
 const SIGNS = { added: '+', changed: '~', removed: '-' } as const
 
-function printed({ generation, configurations, refused, findings }: Answer): string {
+function printed({ generation, configurations, refused, kept = refused, findings }: Answer): string {
   const lines = configurations.flatMap(({ change, prefixes, ...identity }) => [
     `${SIGNS[change]} ${qualifiedName(identity)} ${change}`,
     ...prefixes.map((one) => `    ${SIGNS[one.change]} ${one.prefix}${insideOf(one)}`),
   ])
-  const told = refused.map((name) => `! ${name} refused: its current version stays in service`)
+  const told = refused.map((name) =>
+    kept.includes(name)
+      ? `! ${name} refused: its current version stays in service`
+      : `! ${name} refused: it is not served`,
+  )
   const faults = findings
     .filter(({ severity }) => severity === 'error')
     .flatMap(({ file, line, column, message, hint }) => [

@@ -19,21 +19,23 @@ export function withEnvFiles(program: Command): Command {
     .addOption(
       new Option('--env-file <file>', 'file of environment variables; may be repeated')
         .argParser(append)
-        .default([], '.env beside the settings file'),
+        .default([], '.env beside the settings file, and .env in this folder'),
     )
     .hook('preAction', (_, command) => {
       const { envFile = [], settings } = command.optsWithGlobals<{ envFile?: string[]; settings?: string }>()
-      files = envFile.length ? [...envFile].reverse() : ownFile(settings)
+      // As if the variable named them, so that their file is known wherever it is met.
+      if (settings !== undefined) process.env.PLANTGW_SETTINGS = settings
+      files = envFile.length ? [...envFile].reverse() : usualFiles(settings)
       readEnvFiles()
       if (files[0] !== undefined) nameEnvFile(process.env, files[0])
     })
 }
 
-/** `.env` beside the settings file, if both exist. */
-function ownFile(named: string | undefined): string[] {
+/** `.env` beside the settings file and in this folder, if they exist. A virtual environment of Python is a folder. */
+function usualFiles(named: string | undefined): string[] {
   const settings = named ?? (process.env.PLANTGW_SETTINGS || SETTINGS_FILE)
-  const file = join(dirname(settings), '.env')
-  return existsSync(settings) && existsSync(file) ? [file] : []
+  const all = new Set([join(dirname(settings), '.env'), '.env'])
+  return [...all].filter((file) => existsSync(file) && !statSync(file).isDirectory())
 }
 
 /**
@@ -62,14 +64,12 @@ function readEnvFiles(): void {
 
 /** Contents of pipes, such as `--env-file <(…)`, which can be read once. */
 const pipes = new Map<string, string>()
-/** Maximum bytes of a file. */
-const MAX_SIZE = 1024 * 1024
 
 function textOf(file: string): string {
   const known = pipes.get(file)
   if (known !== undefined) return known
   const stats = statSync(file)
-  if (stats.size > MAX_SIZE) throw new Error('it is larger than 1 MiB')
+  if (stats.size > 1024 * 1024) throw new Error('it is larger than 1 MiB')
   // The decoder removes a byte order mark.
   const text = new TextDecoder().decode(readInTime(file))
   if (!stats.isFile()) pipes.set(file, text)
@@ -77,10 +77,14 @@ function textOf(file: string): string {
 }
 
 /** The variables for configurations: of the process, of the settings' secrets, and the port. */
-export function environmentOf({ port, secrets }: Pick<Settings, 'port' | 'secrets'>): Env {
+export function environmentOf({ port, secrets = [] }: Partial<Pick<Settings, 'port' | 'secrets'>>): Env {
   // For configurations that call the gateway itself.
   const found = secretVariables(secrets)
-  const env = { ...found.variables, ...process.env, PLANTGW_PORT: String(port) }
+  const env: Env = {
+    ...found.variables,
+    ...process.env,
+    ...(port !== undefined && { PLANTGW_PORT: String(port) }),
+  }
   nameSecrets(env, found)
   if (files[0] !== undefined) nameEnvFile(env, files[0])
   return env

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { CODES, explain, type FindingCode, listCodes } from '../findings/index.ts'
 import { nearest } from '../text/index.ts'
 import { wantsColor } from './output.ts'
+import { environmentOption } from './settings.ts'
 
 export function explainCommand(exit: (code: number) => void): Command {
   return new Command('explain')
@@ -13,9 +14,10 @@ export function explainCommand(exit: (code: number) => void): Command {
       '[code]',
       'the code in brackets after a finding, or a configuration file (default: list all codes)',
     )
-    .action(async (given: string | undefined) => {
+    .addOption(environmentOption())
+    .action(async (given: string | undefined, { settings }: { settings?: string }) => {
       if (given === undefined || !existsSync(given)) return exit(explainCode(given))
-      exit(await (await import('./masked-secrets.ts')).explainMasks(given))
+      exit(await (await import('./masked-secrets.ts')).explainMasks(given, settings))
     })
 }
 

@@ -1,9 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { join, posix, relative, resolve, sep } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { schemaFile } from '../config/index.ts'
+import { writeNew } from './output.ts'
 import { installedFor, ownCommand } from './own-command.ts'
-import { starterConfiguration, starterSettings } from './starter.ts'
-import { writeNew } from './write-new.ts'
 
 export function initCommand(exit: (code: number) => void): Command {
   return new Command('init')
@@ -24,14 +24,12 @@ function serviceName(text: string): string {
 function init(folder: string, service: string): number {
   const root = resolve(folder)
   const schemas = schemaFolder(root)
-  const starter = {
-    service,
-    configurationSchema: `../${schemas.path}/configuration.schema.json`,
-    settingsSchema: `${schemas.path.startsWith('../') ? '' : './'}${schemas.path}/settings.schema.json`,
-  }
   const files = new Map([
-    ['plantgw.yaml', starterSettings(starter)],
-    [`configs/${service}.yaml`, starterConfiguration(starter)],
+    [
+      'plantgw.yaml',
+      starter('plantgw.yaml', service, `${schemas.path.startsWith('../') ? '' : './'}${schemas.path}`),
+    ],
+    [`configs/${service}.yaml`, starter('service.yaml', service, `../${schemas.path}`)],
   ])
   if (schemas.own)
     for (const name of ['configuration', 'settings'] as const)
@@ -39,6 +37,12 @@ function init(folder: string, service: string): number {
   writeNew(new Map([...files].map(([path, text]) => [join(folder, path), text])))
   process.stdout.write(nextSteps(folder, [...files.keys()], service, ownCommand(root)))
   return 0
+}
+
+/** A file of `examples/starter`, which is at the same place seen from src/cli, dist/cli and dist/bin. */
+function starter(name: string, service: string, schemas: string): string {
+  const text = readFileSync(new URL(`../../examples/starter/${name}`, import.meta.url), 'utf8')
+  return text.replaceAll('SERVICE', service).replaceAll('SCHEMAS', () => schemas)
 }
 
 /** The schemas' folder, relative to the project: in the installed package, or a copy. */

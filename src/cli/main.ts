@@ -1,35 +1,49 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { printableLines } from '../findings/frame.ts'
 import { withEnvFiles } from './env-files.ts'
-import { EXAMPLES } from './examples.ts'
+import EXAMPLES from './examples.json' with { type: 'json' }
+import { VERSION } from './own-command.ts'
 import { catchHangUps } from './serve/signals.ts'
-import { VERSION } from './version.ts'
 
 type Make = (exit: (code: number) => void) => Promise<Command>
 
-/** In the order of the help. Loaded on demand, as loading all takes longer than most commands run. */
-const COMMANDS: Record<string, Make> = {
-  init: async (exit) => (await import('./init.ts')).initCommand(exit),
-  import: async (exit) => (await import('./import/import.ts')).importCommand(exit),
-  serve: async (exit) => (await import('./serve/serve.ts')).serveCommand(exit),
-  connect: async (exit) => (await import('./connect/connect-command.ts')).connectCommand(exit),
-  publish: async (exit) => (await import('./publish.ts')).publishCommand(exit),
-  reload: async (exit) => (await import('./reload.ts')).reloadCommand(exit),
-  diff: async (exit) => (await import('./diff.ts')).diffCommand(exit),
-  validate: async (exit) => (await import('./validate/validate.ts')).validateCommand(exit),
-  'lint-templates': async (exit) => (await import('./validate/validate.ts')).lintTemplatesCommand(exit),
-  explain: async (exit) => (await import('./explain.ts')).explainCommand(exit),
-  'check-endpoints': async (exit) =>
-    (await import('./check-endpoints/check-endpoints.ts')).checkEndpointsCommand(exit),
-  pin: async (exit) => (await import('./pin.ts')).pinCommand(exit),
-  render: async (exit) => (await import('./render/render.ts')).renderCommand(exit),
-  tools: async (exit) => (await import('./call/tools.ts')).toolsCommand(exit),
-  search: async (exit) => (await import('./search.ts')).searchCommand(exit),
-  call: async (exit) => (await import('./call/call.ts')).callCommand(exit),
-  logout: async (exit) => (await import('./login/logout.ts')).logoutCommand(exit),
-  config: async (exit) => (await import('./config/config.ts')).configCommand(exit),
-  schema: async (exit) => (await import('./schema.ts')).schemaCommand(exit),
-  completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
+/** By their group in the help. Loaded on demand, as loading all takes longer than most commands run. */
+const HELP: Partial<Record<string, string[]>> = EXAMPLES
+
+const GROUPS: Record<string, Record<string, Make>> = {
+  Start: {
+    init: async (exit) => (await import('./init.ts')).initCommand(exit),
+    import: async (exit) => (await import('./import/import.ts')).importCommand(exit),
+  },
+  'Write configurations': {
+    validate: async (exit) => (await import('./validate/validate.ts')).validateCommand(exit),
+    'lint-templates': async (exit) => (await import('./validate/validate.ts')).lintTemplatesCommand(exit),
+    'check-endpoints': async (exit) =>
+      (await import('./check-endpoints/check-endpoints.ts')).checkEndpointsCommand(exit),
+    render: async (exit) => (await import('./render/render.ts')).renderCommand(exit),
+    explain: async (exit) => (await import('./explain.ts')).explainCommand(exit),
+    pin: async (exit) => (await import('./pin.ts')).pinCommand(exit),
+    schema: async (exit) => (await import('./schema.ts')).schemaCommand(exit),
+  },
+  'Run the gateway': {
+    serve: async (exit) => (await import('./serve/serve.ts')).serveCommand(exit),
+    diff: async (exit) => (await import('./diff.ts')).diffCommand(exit),
+    reload: async (exit) => (await import('./reload.ts')).reloadCommand(exit),
+    tail: async (exit) => (await import('./tail.ts')).tailCommand(exit),
+    config: async (exit) => (await import('./config/config.ts')).configCommand(exit),
+  },
+  'Call tools': {
+    tools: async (exit) => (await import('./call/tools.ts')).toolsCommand(exit),
+    search: async (exit) => (await import('./search.ts')).searchCommand(exit),
+    call: async (exit) => (await import('./call/call.ts')).callCommand(exit),
+    login: async (exit) => (await import('./login/login-command.ts')).loginCommand(exit),
+    logout: async (exit) => (await import('./login/logout.ts')).logoutCommand(exit),
+  },
+  'Connect others': {
+    connect: async (exit) => (await import('./connect/connect-command.ts')).connectCommand(exit),
+    publish: async (exit) => (await import('./publish.ts')).publishCommand(exit),
+    completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
+  },
 }
 
 /** Called only by `serve` itself, and by completion scripts that older versions installed. */
@@ -42,11 +56,13 @@ const HIDDEN: Record<string, Make> = {
 const VERSION_FLAGS: readonly string[] = ['-v', '-V', '--version', 'version']
 
 /** The named command; all commands if help or a suggestion needs them. */
-function wanted([first = '']: readonly string[]): readonly Make[] {
-  const named = [COMMANDS, HIDDEN].flatMap((all) =>
-    Object.hasOwn(all, first) ? (all[first] as Make) : [],
-  )[0]
-  return named ? [named] : Object.values(COMMANDS)
+function wanted([first = '']: readonly string[]): readonly [make: Make, group: string][] {
+  const all = Object.entries({ ...GROUPS, '': HIDDEN }).flatMap(([group, makes]) =>
+    Object.entries(makes).map(([name, make]) => ({ name, group, make })),
+  )
+  const named = all.filter(({ name }) => name === first)
+  const shown = named.length > 0 ? named : all.filter(({ group }) => group !== '')
+  return shown.map(({ make, group }) => [make, group])
 }
 
 /**
@@ -89,34 +105,76 @@ function unlessBroken(this: NodeJS.WritableStream, error: NodeJS.ErrnoException)
 }
 
 /** The program with the commands needed for these arguments. */
-async function programOf(argv: readonly string[], exit: (code: number) => void = () => {}): Promise<Command> {
+export async function programOf(
+  argv: readonly string[],
+  exit: (code: number) => void = () => {},
+): Promise<Command> {
   const program = new Command('plantgw')
+    .usage('<command>')
     .description(
       'Turns HTTP APIs and existing MCP servers into MCP endpoints, from one YAML file per service.',
     )
-    .version(VERSION, '-v, --version')
-    .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
-    .showSuggestionAfterError()
-    .showHelpAfterError('(add --help for the options)')
+    .version(VERSION, '-v, --version', 'print the version')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 success; 1 what was checked, compared or called has a fault;\n2 wrong use (option, argument or file), or the command itself failed.',
+    )
   // A worker inherits the variables of its parent, which may have read them from a pipe.
   if (argv[0] !== 'worker') withEnvFiles(program)
-  for (const make of wanted(argv)) program.addCommand(inherit(await make(exit)))
-  return program
+  for (const [make, group] of wanted(argv)) program.addCommand((await make(exit)).helpGroup(`${group}:`))
+  const help = new Command('help').argument('[command]').description('Show the help of a command.')
+  program.addHelpCommand(help.helpGroup('Start:'))
+  return inherit(program, [])
 }
 
-function inherit(command: Command, parent = ''): Command {
-  const words = `${parent} ${command.name()}`.trim()
-  for (const sub of command.commands) inherit(sub, words)
-  const examples = EXAMPLES[words]?.map((line) => `\n  $ ${line}`)
+/** Gives a command and those below it the same style of help, errors and output. */
+function inherit(command: Command, words: readonly string[]): Command {
+  for (const sub of command.commands) inherit(sub, [...words, sub.name()])
+  const examples = HELP[words.join(' ')]?.map((line) => `\n  $ ${line}`)
   if (examples) command.addHelpText('after', `\nExamples:${examples.join('')}`)
+  addJson(command)
+  const usage = words.length
+    ? `usage: plantgw ${words.join(' ')} ${command.usage()}\n${choicesOf(command)}`
+    : ''
   return command
-    .configureHelp({ optionDescription: described })
+    .configureHelp({
+      optionDescription: described,
+      subcommandTerm: (sub) => sub.name(),
+      // The first sentence.
+      subcommandDescription: (sub) => (sub.summary() || sub.description()).replace(/(?<=\.) .*$/, ''),
+      showGlobalOptions: true,
+    })
+    .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride()
     .showSuggestionAfterError()
-    .showHelpAfterError(
-      `usage: plantgw ${words} ${command.usage()}\n${choicesOf(command)}(add --help for the options)`,
+    .showHelpAfterError(`${usage}(add --help for the options)`)
+}
+
+/** Commander’s sentence about a wrong choice, without its own terms. */
+function plainError(text: string): string {
+  return text
+    .replace(/^error: /, 'plantgw: ')
+    .replace(
+      /command-argument value '(.*)' is invalid for argument '(.*?)'\. Allowed choices are /,
+      'unknown $2 "$1": choose one of ',
     )
+    .replace(
+      /option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. Allowed choices are /,
+      '$1 cannot be "$2": choose one of ',
+    )
+}
+
+/** Adds `--json` where `--format` has it. */
+function addJson(command: Command): void {
+  const formats = command.options.find((one) => one.attributeName() === 'format')?.argChoices
+  if (!formats?.includes('json')) return
+  command.option('--json', 'the same as --format json').hook('preAction', () => {
+    const { json, format } = command.opts<{ json?: boolean; format: string }>()
+    if (!json) return
+    if (command.getOptionValueSource('format') === 'cli' && format !== 'json')
+      throw new Error(`--json contradicts --format ${format}: leave one of them out`)
+    command.setOptionValue('format', 'json')
+  })
 }
 
 /** Lines such as `shell: bash, zsh, fish`. */

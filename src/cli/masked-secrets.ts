@@ -1,17 +1,19 @@
 import { readConfigurations } from '../checks/index.ts'
-import type { Env, McpServer, Server, Tool } from '../config/index.ts'
+import { type Env, type McpServer, offers, type Server, type Tool } from '../config/index.ts'
 import { type UsedVariable, variablesUsed } from '../config/secret-files.ts'
+import { headersOf } from '../config/short-form.ts'
 import { printable } from '../findings/frame.ts'
 import { isSecretHeader, quote } from '../text/index.ts'
 import { secretsOfTool } from '../tools/credentials.ts'
 import { renderConfig, templateCompiler } from '../tools/templates.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import { printFindings } from './output.ts'
-import { localEnvironment } from './settings.ts'
+import { environmentFor } from './settings.ts'
 
 /** Prints which secrets are masked in answers of each server of a configuration, and why; never the values. */
-export async function explainMasks(path: string): Promise<number> {
-  const env = localEnvironment()
+export async function explainMasks(path: string, settings: string | undefined): Promise<number> {
+  const env = environmentFor(settings)?.env
+  if (!env) return 1
   const { configurations, findings, sources } = await readConfigurations([path], env)
   const errors = findings.filter(({ severity }) => severity === 'error')
   if (errors.length) printFindings(errors, sources)
@@ -29,12 +31,12 @@ export async function explainMasks(path: string): Promise<number> {
 
 function ofTools(server: Server, all: readonly Tool[], env: Env, used: readonly UsedVariable[]): string[] {
   const config = renderConfig(server, [], templateCompiler(env, []), [])
-  const tools = all.filter(({ name }) => server.allowedTools?.includes(name) ?? true)
+  const tools = all.filter(({ name }) => offers(server, name))
   return tools.flatMap((tool) => [
     ...secretsOfTool(tool, server, config, env, used).map(({ from }) => from),
-    ...Object.keys(tool.headers)
-      .filter(isSecretHeader)
-      .map((name) => `the header ${quote(name)}`),
+    ...headersOf(tool, [], server)
+      .filter(({ name }) => isSecretHeader(name))
+      .map(({ name }) => `the header ${quote(name)}`),
   ])
 }
 

@@ -40,7 +40,7 @@ export function addHeader(given: string, headers: Record<string, string>): Recor
  */
 export function noSuch(what: string, name: string, names: readonly string[], none = ''): string {
   const close = nearest(name, names)
-  const hint = close ? `did you mean ${close}?` : names.length ? `there are ${names.join(', ')}` : none
+  const hint = close ? `did you mean ${close}?` : names.length ? `choose one of ${names.join(', ')}` : none
   return hint ? `${what}: ${hint}` : what
 }
 

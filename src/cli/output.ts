@@ -1,3 +1,5 @@
+import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { maskSecrets, secretsIn } from '../checks/practice/leaked-secrets.ts'
 import { printable } from '../findings/frame.ts'
 import { type Finding, formatText } from '../findings/index.ts'
@@ -15,6 +17,11 @@ export function printFindings(findings: readonly Finding[], sources: ReadonlyMap
   process.stderr.write(
     formatText(findings, withoutSecrets(findings, sources), { color: wantsColor(process.stderr) }),
   )
+}
+
+/** The exit code for printed errors: 2 if a named path is missing, which is wrong use. */
+export function failureOf(paths: readonly string[]): 1 | 2 {
+  return paths.every((path) => path === '-' || isThere(path)) ? 1 : 2
 }
 
 /** The texts with secrets masked, for code frames, which may end up in a log. */
@@ -61,4 +68,45 @@ export function columns(rows: readonly (readonly string[])[], widest: readonly n
       .join('  ')
       .trimEnd(),
   )
+}
+
+/**
+ * Writes new files, all or none.
+ * @param force replaces existing files
+ * @throws Error with the existing paths
+ */
+export function writeNew(files: ReadonlyMap<string, string>, force = false): void {
+  const taken = [...files.keys()].filter((path) => isThere(path))
+  if (taken.length > 0 && !force) {
+    const verb = taken.length === 1 ? 'exists' : 'exist'
+    const names = taken.slice(0, 5).join(', ')
+    const more = taken.length > 5 ? ` and ${taken.length - 5} more` : ''
+    throw new Error(`${names}${more} already ${verb}; nothing was written`)
+  }
+  const done: string[] = []
+  try {
+    for (const [path, text] of files) {
+      const made = mkdirSync(dirname(path), { recursive: true })
+      if (made !== undefined) done.push(made)
+      // Files created meanwhile are kept.
+      writeFileSync(path, text, { flag: force ? 'w' : 'wx' })
+      if (!taken.includes(path)) done.push(path)
+    }
+  } catch (error) {
+    for (const path of done.reverse()) rmSync(path, { recursive: true, force: true })
+    const { code, path, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' || code === 'ENOTDIR') throw new Error(`${path} is in the way; nothing was written`)
+    throw new Error(`cannot write: ${message}; nothing was written`)
+  }
+}
+
+/** A dangling link exists too. */
+function isThere(path: string): boolean {
+  try {
+    return existsSync(path) || lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR')
+      throw new Error(`${dirname(path)} is not a folder; nothing was written`)
+    throw error
+  }
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellWord } from '../text/index.ts'
@@ -29,3 +29,7 @@ export function ownCommand(root: string): string {
   const here = relative('.', OWN_BIN)
   return `node ${shellWord(here.startsWith('..') ? OWN_BIN : here)}`
 }
+
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+).version

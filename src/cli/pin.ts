@@ -1,26 +1,20 @@
 import { Command } from 'commander'
 import { check } from '../build/check-configurations.ts'
-import {
-  byName,
-  type Declared,
-  EMPTY_LOCK,
-  LOCK_NAME,
-  lockOf,
-  type PinLock,
-  readLock,
-} from '../build/pin-lock.ts'
-import { type McpServer, qualifiedName, type ReadConfiguration } from '../config/index.ts'
-import { replaceFile } from '../durable/file.ts'
+import { byName, type Declared, LOCK_NAME, lockOf, readLock } from '../build/pin-lock.ts'
+import { type Env, qualifiedName, type ReadConfiguration, type Settings } from '../config/index.ts'
+import { envOfTenant } from '../config/tenant-env.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject, type Json, stringify } from '../json/index.ts'
+import { replaceFile } from '../store/file.ts'
 import { shorten } from '../text/index.ts'
 import { printable } from './call/printable.ts'
-import { declaredBy } from './declared.ts'
+import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { addHeader, untilInterrupted } from './options.ts'
-import { printFindings } from './output.ts'
-import { localEnvironment } from './settings.ts'
+import { failureOf, printFindings } from './output.ts'
+import { environmentFor, environmentOption, withVault } from './settings.ts'
 
 interface PinFlags {
+  settings?: string
   check?: boolean
   header: Record<string, string>
 }
@@ -31,6 +25,7 @@ export function pinCommand(exit: (code: number) => void): Command {
       `Write what MCP servers with \`pin\` declare (tools, prompts, instructions) to the ${LOCK_NAME} beside each file.`,
     )
     .argument('<paths...>', 'configuration files or folders')
+    .addOption(environmentOption())
     .option(
       '--check',
       'write nothing; exit with 1 and print the differences if a server declares something else',
@@ -40,25 +35,24 @@ export function pinCommand(exit: (code: number) => void): Command {
 }
 
 /** A server to compare, and its lock file. */
-interface Target {
-  server: McpServer
-  index: number
-  text: string
+interface Target extends Omit<DeclaredTarget, 'vault'> {
   name: string
   lock: string
 }
 
 async function pin(paths: readonly string[], flags: PinFlags): Promise<number> {
-  const { configurations, findings, sources } = await check(paths, { env: localEnvironment() })
+  const given = environmentFor(flags.settings)
+  if (!given) return 1
+  const { configurations, findings, sources } = await check(paths, given)
   // Pinning resolves the finding that servers are not pinned.
   const errors = findings.filter(
     ({ code, severity }) => severity === 'error' && code !== 'upstream-not-pinned',
   )
   if (hasErrors(errors)) {
     printFindings(errors, sources)
-    return 1
+    return failureOf(paths)
   }
-  const targets = configurations.flatMap(targetsOf)
+  const targets = configurations.flatMap((read) => targetsOf(read, given))
   if (!targets.length)
     throw new Error('no MCP server has `pin: warn` or `pin: block`, so there is nothing to pin')
   return untilInterrupted(async (signal) => {
@@ -72,12 +66,26 @@ async function pin(paths: readonly string[], flags: PinFlags): Promise<number> {
   })
 }
 
-function targetsOf({ configuration, file, text }: ReadConfiguration): Target[] {
+function targetsOf(
+  { configuration, file, text }: ReadConfiguration,
+  { env: all, settings }: { env: Env; settings?: Settings },
+): Target[] {
   if (!configuration) return []
+  const env = envOfTenant(all, configuration.tenant, settings?.tenants)
   return configuration.mcpServers.flatMap((server, index) =>
     server.pin === 'off'
       ? []
-      : [{ server, index, text, name: qualifiedName(configuration, server.name), lock: lockOf(file) }],
+      : [
+          {
+            server,
+            index,
+            text,
+            env,
+            owner: configuration,
+            name: qualifiedName(configuration, server.name),
+            lock: lockOf(file),
+          },
+        ],
   )
 }
 
@@ -88,7 +96,7 @@ async function pinAll(
   flags: PinFlags,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const before = flags.check ? readLock(path) : readable(path)
+  const before = readLock(path)
   const servers: Record<string, Declared> = { ...before.servers }
   let same = true
   const unpinned: string[] = []
@@ -127,18 +135,13 @@ async function pinAll(
 const NAMES_FOLDER =
   'what it declares names this working folder, and differs in another: pin it in the folder that the gateway is started in'
 
-/** The existing lock; empty if damaged, as it is rewritten. */
-function readable(path: string): PinLock {
-  try {
-    return readLock(path)
-  } catch {
-    return EMPTY_LOCK
-  }
-}
-
 /** A server's declarations in the form of the lock. */
-async function pinned(target: Target, { header }: PinFlags, signal: AbortSignal): Promise<Declared | string> {
-  const declared = await declaredBy(target, header, signal)
+async function pinned(
+  target: Target,
+  { header, settings }: PinFlags,
+  signal: AbortSignal,
+): Promise<Declared | string> {
+  const declared = await withVault(settings, (vault) => declaredBy({ ...target, vault }, header, signal))
   if (typeof declared === 'string') return declared
   const { instructions, tools, prompts } = declared
   const all = {
@@ -182,9 +185,6 @@ function changesIn(what: string, before: Record<string, Json>, after: Record<str
   })
 }
 
-/** Maximum characters shown of a value. */
-const MAX_SHOWN = 300
-
 /** The innermost differing values, with their paths. */
 function differences(before: Json | undefined, after: Json | undefined, path: readonly string[]): string[] {
   if (isObject(before) && isObject(after)) {
@@ -195,7 +195,7 @@ function differences(before: Json | undefined, after: Json | undefined, path: re
   if (old === fresh) return []
   const at = path.length ? [`      ${path.join('.')}`] : []
   const line = (sign: string, text: string | undefined) =>
-    text === undefined ? [] : [`      ${sign} ${shorten(text, MAX_SHOWN)}`]
+    text === undefined ? [] : [`      ${sign} ${shorten(text, 300)}`]
   return [...at, ...line('-', old), ...line('+', fresh)]
 }
 

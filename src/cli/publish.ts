@@ -4,9 +4,8 @@ import { isObject, type JsonObject } from '../json/index.ts'
 import { isHere } from '../net/index.ts'
 import { prefixOf, previewOf } from './connect/chosen-prefixes.ts'
 import { noSuch } from './options.ts'
-import { jsonText } from './output.ts'
+import { jsonText, writeNew } from './output.ts'
 import { loadSettings, settingsOption } from './settings.ts'
-import { writeNew } from './write-new.ts'
 
 interface PublishFlags {
   settings?: string

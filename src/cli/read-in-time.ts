@@ -6,6 +6,27 @@ import { notText } from '../text/index.ts'
 const WRITER_TIMEOUT = 3000
 const PAUSE = 10
 
+const REASONS: Record<string, string> = {
+  ENOENT: 'no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  ENOTDIR: 'a part of its path is not a folder',
+}
+
+/**
+ * The bytes of a file that the command line names.
+ * @param what description for the message, such as `the settings file`
+ * @throws Error with the reason
+ */
+export function readNamed(path: string, what: string, read: (path: string) => Buffer = readFileSync): Buffer {
+  try {
+    return read(path)
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new Error(`cannot read ${what} ${path}: ${REASONS[code] ?? message}`)
+  }
+}
+
 /**
  * The bytes of a text file, or of a pipe with secrets.
  * @throws Error for a pipe without a writer, a socket or device, and for binary data

@@ -11,10 +11,10 @@ interface ReloadFlags extends SettingsFlags {
 export function reloadCommand(exit: (code: number) => void): Command {
   return new Command('reload')
     .description(
-      'Make gateways reload their configurations, by the `notifier` of the settings, a pid file, or `admin.listen`.',
+      'Make gateways reload their configurations, and print the outcome. They are reached by the `notifier` of the settings, else `admin.listen`, else the pid file, else host and port.',
     )
     .argument('[name]', 'the configuration that changed (default: all; a signal carries no name)')
-    .addOption(settingsOption('settings file with a `notifier`, a `pid` or `admin.listen`'))
+    .addOption(settingsOption('settings file of the gateway'))
     .option('--pid <file>', 'send SIGHUP to the gateway of this pid file')
     .action(async (name: string | undefined, flags: ReloadFlags) => exit(await reload(name, flags)))
 }
@@ -30,19 +30,12 @@ async function reload(name: string | undefined, flags: ReloadFlags): Promise<num
 }
 
 function notifierOf(settings: Settings, flags: ReloadFlags): Notifier {
-  const { notifier, pid, admin, watch } = settings
+  const { notifier, pid, admin } = settings
   if (flags.pid === undefined && notifier) return notifier
-  // A signal has no answer.
   if (pid !== undefined && (flags.pid !== undefined || !admin?.listen))
     return { type: 'signal', signal: { signal: 'SIGHUP', pid } }
-  if (!admin?.listen)
-    throw new Error(
-      watch
-        ? 'the gateway applies changes by itself (`watch: true`); to reload it, give --pid, or settings with a `notifier`, a `pid` or `admin.listen`'
-        : 'give --pid, or settings with a `notifier`, a `pid` or `admin.listen`',
-    )
   const base = adminUrlOf(settings)
-  const { token } = admin
-  const target_url = admin.listen.path === undefined ? `${base}/_reload` : base
+  const token = admin?.token
+  const target_url = admin?.listen?.path === undefined ? `${base}/_reload` : base
   return { type: 'api', api: { target_url, ...(token !== undefined && { token }) } }
 }

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { check } from '../build/check-configurations.ts'
-import type { Configuration, McpServer, ReadConfiguration, Settings } from '../config/index.ts'
+import { type Configuration, offers, type ReadConfiguration, type Settings } from '../config/index.ts'
+import { DEFAULT_TENANT } from '../config/model.ts'
+import { envOfTenant } from '../config/tenant-env.ts'
 import {
   createIndex,
   declared,
@@ -15,11 +17,11 @@ import type { Json } from '../json/index.ts'
 import { createToolFilter } from '../upstream/tool-filter.ts'
 import { printable } from './call/printable.ts'
 import { accessOptions, listTools, type TargetFlags, withTarget } from './call/target.ts'
-import { declaredBy } from './declared.ts'
+import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { environmentOf } from './env-files.ts'
 import { untilInterrupted, wholeNumber } from './options.ts'
 import { printFindings, printJson, wantsColor } from './output.ts'
-import { loadSettings, settingsOption } from './settings.ts'
+import { loadSettings, settingsOption, withVault } from './settings.ts'
 
 interface SearchFlags extends TargetFlags {
   limit: number
@@ -31,11 +33,10 @@ export function searchCommand(exit: (code: number) => void): Command {
     .description('Search tools by what they do, and show which words matched.')
     .argument('<target>', 'configuration file or folder, prefix of the gateway, or URL of an MCP server')
     .argument('<queries...>', 'what to look for; the results of several are merged by rank')
-    .addOption(settingsOption("settings file, for its `synonyms` and the gateway's address"))
-    .option('--limit <n>', 'results at most', wholeNumber(1, 100), 6)
+    .addOption(settingsOption("settings file, for the gateway's address"))
+    .option('--limit <n>', 'maximum number of results', wholeNumber(1, 100), 6)
     .option('--group <name>', 'only tools of this group')
   return accessOptions(command)
-    .option('--json', 'print the results as JSON')
     .addHelpText('after', '\nProxied servers of files are started, or connected to, to list their tools.')
     .action(async (target: string, queries: string[], flags: SearchFlags) =>
       exit(await search(target, queries, flags)),
@@ -50,7 +51,7 @@ async function search(target: string, queries: readonly string[], flags: SearchF
   if (!tools) return 1
   const { group } = flags
   const accepts = group === undefined ? undefined : (at: number) => tools[at]?.group === group
-  const index = createIndex(tools, settings)
+  const index = createIndex(tools)
   const hits = index.search(queries, { limit: flags.limit, accepts })
   const results = hits.map(({ at }, i) => {
     const { name, group, description = '' } = tools[at]!
@@ -58,7 +59,7 @@ async function search(target: string, queries: readonly string[], flags: SearchF
     const [summary] = firstSentence(description)
     return { rank: i + 1, name, group: group ?? null, summary, matches: distinct(matches) }
   })
-  if (flags.json) printJson({ tools: tools.length, results })
+  if (flags.format === 'json') printJson({ tools: tools.length, results })
   else process.stdout.write(textOf(results, tools.length))
   return results.length > 0 ? 0 : 1
 }
@@ -111,7 +112,8 @@ async function toolsOf(
     )
     return listed.map((tool) => declared(tool))
   }
-  const { configurations, findings, sources } = await check([target], { env: environmentOf(settings) })
+  const env = environmentOf(settings)
+  const { configurations, findings, sources } = await check([target], { env, settings })
   if (hasErrors(findings)) {
     printFindings(
       findings.filter(({ severity }) => severity === 'error'),
@@ -119,33 +121,39 @@ async function toolsOf(
     )
     return undefined
   }
-  return untilInterrupted(async (signal) => {
-    const all = configurations.map((read) => ofConfiguration(read, flags.header, signal))
-    return (await Promise.all(all)).flat()
-  })
+  return untilInterrupted((signal) =>
+    withVault(flags.settings, async (vault) => {
+      const all = configurations.map((read) => {
+        const own = envOfTenant(env, read.configuration?.tenant ?? DEFAULT_TENANT, settings.tenants)
+        return ofConfiguration(read, { env: own, vault }, flags.header, signal)
+      })
+      return (await Promise.all(all)).flat()
+    }),
+  )
 }
 
 async function ofConfiguration(
   { configuration, text }: ReadConfiguration,
+  access: Pick<DeclaredTarget, 'env' | 'vault'>,
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<SearchableTool[]> {
   if (!configuration) return []
   const own = configuration.tools.map((tool) => searchable(tool, serverOf(configuration, tool.name)))
   const asked = configuration.mcpServers.map((server, index) =>
-    ofServer({ server, index, text }, headers, signal),
+    ofServer({ server, index, text, owner: configuration, ...access }, headers, signal),
   )
   return [...own, ...(await Promise.all(asked)).flat()]
 }
 
 /** The first server that offers a tool. */
 function serverOf({ servers, name }: Configuration, tool: string): string {
-  return servers.find(({ allowedTools }) => allowedTools?.includes(tool) ?? true)?.name ?? name
+  return servers.find((server) => offers(server, tool))?.name ?? name
 }
 
 /** The tools of a proxied server as clients see them; empty if the server does not answer, which is reported. */
 async function ofServer(
-  target: { server: McpServer; index: number; text: string },
+  target: DeclaredTarget,
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<SearchableTool[]> {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { Option } from 'commander'
 import { readSettings } from '../checks/index.ts'
 import {
@@ -10,10 +10,12 @@ import {
   type SettingsFlags,
   type Source,
 } from '../config/index.ts'
+import type { Vault } from '../credentials/oauth/vault.ts'
+import { printable } from '../findings/frame.ts'
 import { hasErrors } from '../findings/index.ts'
 import { environmentOf } from './env-files.ts'
 import { printFindings } from './output.ts'
-import { readInTime } from './read-in-time.ts'
+import { readInTime, readNamed } from './read-in-time.ts'
 
 /** `--settings`. @param what the command reads from the file */
 export function settingsOption(what: string): Option {
@@ -52,15 +54,52 @@ export function loadSettings(
   }
 }
 
+/** `--settings` of commands that only need the variables for configurations. */
+export function environmentOption(): Option {
+  return settingsOption('settings file, for its `secrets` and the `.env` beside it')
+}
+
 /**
- * The variables for configurations, including those of this folder's settings. Findings in the settings are reported by
- * commands that use them.
+ * The variables for configurations, including those of the settings, and these, if they have no errors. Errors in named
+ * settings are printed; those in this folder's are only mentioned, as the configurations may not need them.
+ * @returns undefined if named settings have errors
  * @throws Error with the reason, if the file is unreadable
  */
-export function localEnvironment(): Env {
-  const source = settingsSource(undefined)
-  const settings = source && readSettings(source, process.env).settings
-  return settings ? environmentOf(settings) : process.env
+export function environmentFor(named: string | undefined): { env: Env; settings?: Settings } | undefined {
+  const source = named === undefined ? settingsSource(undefined) : undefined
+  const { settings } = source ? readSettings(source, process.env) : loadSettings(named)
+  if (settings) return { env: environmentOf(settings), settings }
+  if (!source) return undefined
+  process.stderr.write(
+    `plantgw: ${printable(source.file)} has errors, so its \`secrets\` are not read: see \`plantgw validate\`\n`,
+  )
+  return { env: process.env }
+}
+
+/** Works with the logins of the settings; undefined: they name no `vault`, or have errors. */
+export async function withVault<T>(
+  named: string | undefined,
+  work: (vault: Vault | undefined) => Promise<T>,
+): Promise<T> {
+  const { vault: given } = readSettings(settingsSource(named), process.env).settings ?? {}
+  if (!given) return work(undefined)
+  const { openVault } = await import('../credentials/oauth/vault.ts')
+  const vault = await openVault(given)
+  try {
+    return await work(vault)
+  } finally {
+    await vault.close()
+  }
+}
+
+/** The folder of configurations where neither the command line nor the settings name any. */
+const CONFIGURATIONS_FOLDER = 'configs'
+
+/** The configurations of the settings, or else `configs/`, if there is one. */
+export function usualPaths({ storage }: Pick<Settings, 'storage'>): string[] {
+  if (storage) return storage.type === 'directory' ? [storage.path] : []
+  const isThere = statSync(CONFIGURATIONS_FOLDER, { throwIfNoEntry: false })?.isDirectory()
+  return isThere ? [CONFIGURATIONS_FOLDER] : []
 }
 
 /**
@@ -69,14 +108,9 @@ export function localEnvironment(): Env {
  * @throws Error with the reason
  */
 export function namedSource(file: string | undefined, what: string): Source | undefined {
-  if (file === undefined) return undefined
-  try {
-    return { file, text: readInTime(file).toString() }
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'ENOENT' ? 'no such file' : message
-    throw new Error(`cannot read the ${what} ${file}: ${why}`)
-  }
+  return file === undefined
+    ? undefined
+    : { file, text: readNamed(file, `the ${what}`, readInTime).toString() }
 }
 
 /** Local URL of the admin routes of a gateway with these settings: `http://127.0.0.1:5235`, `unix:/path`. */

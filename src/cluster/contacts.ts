@@ -6,8 +6,9 @@ import {
   NetFault,
   type NetFaultKind,
 } from '../net/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { RecentMap } from '../text/index.ts'
 import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
-import { createLiveness } from './liveness.ts'
 
 /** Maximum known replicas, as addresses change; the least recently used is forgotten. */
 export const MAX_REPLICAS = 64
@@ -25,10 +26,10 @@ export interface Question {
 }
 
 /** Conclusion about an unreachable replica: it has ended, or it may still run. */
-export type Unreached = { gone: string } | { fault: string; lost: false }
+type Unreached = { gone: string } | { fault: string; lost: false }
 
 /** Knowledge of other replicas, from how they answer. */
-export interface Contacts {
+interface Contacts {
   /** The replica has sent something. */
   heard(owner: string): void
   /** Whether the replica took a request and did not answer. */
@@ -37,7 +38,6 @@ export interface Contacts {
   unreached(owner: string, reason: string): Unreached
   /** Sends a HEAD for a request's target, which is cheap for a replica. @throws NetFault */
   head(owner: string, question: Question, headers?: Record<string, string>): Promise<Head>
-  /** Asks the replica for a sign of life. */
   lives(owner: string, question: Question): Promise<boolean>
   /** Waits for an answer until `end`, while the client waits and the replica gives signs of life. */
   wait(owner: string, request: Question & { signal: CancelSignal }): Wait
@@ -50,14 +50,14 @@ interface Silence {
 }
 
 /** The answer to a HEAD. */
-export interface Head {
+interface Head {
   status: number
   headers: AnswerHeaders
   /** Whether a replica proved that it sent the answer. */
   proven: boolean
 }
 
-export class Wait extends Cancellation {
+class Wait extends Cancellation {
   /** The replica has stopped answering. */
   lost = false
   end: () => void = () => {}
@@ -70,19 +70,18 @@ export function createContacts(
   silence: number | undefined,
 ): Contacts {
   const liveness = createLiveness(now, silence)
-  const silent = new Map<string, Silence>()
+  const silent = new RecentMap<string, Silence>(MAX_REPLICAS)
   /** Replicas that are being asked for a sign of life. */
   const asking = new Map<string, Promise<boolean>>()
 
   function silenceOf(owner: string, since: number): Silence {
     const known = silent.get(owner) ?? { since, mute: false }
     silent.set(owner, known)
-    if (silent.size > MAX_REPLICAS) silent.delete(silent.keys().next().value as string)
     return known
   }
 
   async function head(owner: string, { target, headers: { host } }: Question, more = {}): Promise<Head> {
-    const { header, proof } = hops.sign('HEAD', target)
+    const { header, proof } = hops.sign(owner, 'HEAD', target)
     const sent = { ...(host !== undefined && { host: String(host) }), [HOP_HEADER]: header, ...more }
     const request = { origin: owner, path: target, method: 'HEAD', headers: sent }
     const { status, headers } = await client.fetch(request, { timeout: SIGN, maxSize: 0 })
@@ -138,6 +137,88 @@ export function createContacts(
       }
       if (signal.aborted) wait.abort()
       return wait
+    },
+  }
+}
+
+/** Asks a replica for a sign of life. @returns whether there was one */
+type Ask = () => Promise<boolean>
+
+/**
+ * Detects replicas that have stopped answering, without a limit on the duration of calls: the kernel of a frozen
+ * process still accepts connections.
+ */
+interface Liveness {
+  /** The replica has sent something. */
+  heard(owner: string): void
+  /**
+   * While a call waits for a replica, asks the replica whenever it is silent. The result ends the watch.
+   * @param onLost called once, with the time of the last byte; it ends the watch
+   */
+  watch(owner: string, ask: Ask, onLost: (since: number) => void): () => void
+}
+
+/** Milliseconds without a byte before a replica is asked. */
+const SILENCE = 2_000
+/** Asked twice, as this process itself may have been blocked. */
+const TRIES = 2
+
+interface Watched {
+  /** Time of the last byte, or of the start of the wait, by `now`. */
+  heard: number
+  waiting: Set<{ ask: Ask; onLost: (since: number) => void }>
+  timer: NodeJS.Timeout | undefined
+}
+
+/** @param silence milliseconds without a byte after which a replica is asked; default 2 s */
+function createLiveness(now: () => number, silence = SILENCE): Liveness {
+  const all = new Map<string, Watched>()
+
+  function wait(owner: string, watched: Watched): void {
+    watched.timer = setTimeout(() => {
+      check(owner, watched).catch(unexpected('a look at a replica'))
+    }, silence)
+    watched.timer.unref()
+  }
+
+  async function check(owner: string, watched: Watched): Promise<void> {
+    const { heard, waiting } = watched
+    const quiet = now() - heard >= silence
+    if (quiet && !(await answers(watched))) {
+      all.delete(owner)
+      for (const { onLost } of waiting) onLost(heard)
+    } else if (waiting.size) wait(owner, watched)
+  }
+
+  async function answers(watched: Watched): Promise<boolean> {
+    const { heard } = watched
+    for (let tries = 0; tries < TRIES; tries++) {
+      const [first] = watched.waiting
+      if (!first || (await first.ask())) return true
+      if (watched.heard !== heard) return true
+    }
+    return watched.waiting.size === 0
+  }
+
+  return {
+    heard(owner) {
+      const watched = all.get(owner)
+      if (watched) watched.heard = now()
+    },
+    watch(owner, ask, onLost) {
+      const watched = all.get(owner) ?? { heard: now(), waiting: new Set(), timer: undefined }
+      const one = { ask, onLost }
+      watched.waiting.add(one)
+      if (!all.has(owner)) {
+        all.set(owner, watched)
+        wait(owner, watched)
+      }
+      return () => {
+        watched.waiting.delete(one)
+        if (watched.waiting.size || all.get(owner) !== watched) return
+        clearTimeout(watched.timer)
+        all.delete(owner)
+      }
     },
   }
 }

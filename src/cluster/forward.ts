@@ -1,8 +1,8 @@
+import type { Readable } from 'node:stream'
 import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../net/index.ts'
 import { createContacts, MAX_REPLICAS } from './contacts.ts'
 import { CLIENT_HEADER, HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
 import { FROM_HEADER, MEMBERS_HEADER, type MembersOptions } from './members.ts'
-import { streamOf } from './relayed-stream.ts'
 
 /** A client's request as another replica is to have it. */
 export interface ForwardRequest {
@@ -50,8 +50,6 @@ export interface ForwarderOptions {
   silence?: number
 }
 
-/** Milliseconds until an answer begins: replicas have limits of their own for whom they wait for. */
-const LONGEST = 3_600_000
 /** Headers of one connection (RFC 9110, 7.6.1), and those that each connection gets again. */
 const OF_A_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
@@ -66,7 +64,8 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
   const { connectTimeout, now = performance.now.bind(performance), silence } = options
   const client = new HttpClient({
     connectTimeout,
-    headersTimeout: LONGEST,
+    // Milliseconds until an answer begins; long, because each replica limits its own calls of servers.
+    headersTimeout: 3_600_000,
     maxSockets: null,
     maxOrigins: MAX_REPLICAS,
   })
@@ -80,10 +79,12 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
     return { failed: { fault: `the replica ${owner} closed the connection (${why})`, lost: true } }
   }
 
-  /** Without the proof somebody else has the address, or answers for the replica. */
+  /** An answer without the proof comes from another machine, or from a proxy. */
   function unproven(owner: string, { status, body, whole }: StreamedAnswer): ForwardOutcome {
     // It may be a stream without an end.
     if (!whole) body.on('error', () => {}).destroy()
+    if (status === 421)
+      return { gone: `the address ${owner} leads to another replica; check its \`advertise\` address` }
     if (status >= 500)
       return contacts.unreached(owner, `a proxy answered for the replica ${owner} (${status})`)
     return { gone: `the address ${owner} no longer belongs to a replica (${status})` }
@@ -95,7 +96,7 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
       // A frozen replica would act on the request when it resumes.
       if (contacts.isMute(owner) && !(await contacts.lives(owner, request)))
         return contacts.unreached(owner, `the replica ${owner} does not respond`)
-      const { header, proof } = hops.sign(method, target)
+      const { header, proof } = hops.sign(owner, method, target)
       const headers = { ...passed(request.headers), [HOP_HEADER]: header, ...ofWorker(request) }
       const body = request.body === undefined ? {} : { body: request.body }
       const sent = { origin: owner, path: target, method, headers, ...body }
@@ -152,5 +153,56 @@ function passed(headers: ForwardRequest['headers']): Record<string, string> {
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined || OF_A_CONNECTION.has(name) || own.includes(name) ? [] : [[name, String(value)]],
     ),
+  )
+}
+
+/**
+ * A body as a stream for a client, at the client's pace; when either side leaves, the other side is ended.
+ * @param lastWords what a client is sent when the body breaks off; undefined: its connection breaks off, too
+ */
+function streamOf(
+  body: Readable,
+  lastWords: string | undefined,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  let over = false
+  const end = () => {
+    over = true
+    onEnd()
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const once = (then: () => void) => () => {
+          if (over) return
+          end()
+          then()
+        }
+        body.on('data', (chunk: Buffer) => {
+          if (over) return
+          controller.enqueue(chunk)
+          if ((controller.desiredSize ?? 0) <= 0) body.pause()
+        })
+        body.on(
+          'end',
+          once(() => controller.close()),
+        )
+        body.on('error', (error) =>
+          once(() => {
+            if (lastWords === undefined) return controller.error(error)
+            controller.enqueue(Buffer.from(lastWords))
+            controller.close()
+          })(),
+        )
+      },
+      pull() {
+        body.resume()
+      },
+      cancel() {
+        end()
+        body.destroy()
+      },
+    },
+    { highWaterMark: 256 * 1024, size: (chunk) => chunk.byteLength },
   )
 }

@@ -8,11 +8,11 @@ import type { SealOptions } from './seal.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
 export { MAX_REPLICAS } from './contacts.ts'
-export { createForwarder, type Forwarded, type ForwardOutcome, type ForwardRequest } from './forward.ts'
-export { CLIENT_HEADER, createHops, HOP_HEADER, type Hops, PROOF_HEADER } from './hop.ts'
+export type { Forwarded, ForwardOutcome } from './forward.ts'
+export { CLIENT_HEADER, HOP_HEADER, PROOF_HEADER } from './hop.ts'
 export { FROM_HEADER, MEMBERS_HEADER, within } from './members.ts'
-export { createSeal, type Seal } from './seal.ts'
-export { createTickets, type Ticket, type Tickets, type WaitingState } from './tickets.ts'
+export { createSeal } from './seal.ts'
+export type { Ticket, WaitingState } from './tickets.ts'
 
 export interface ClusterSettings {
   /** At least 32 characters, the same in every replica. */
@@ -31,15 +31,15 @@ export function workerAddress(gateway: string, origin: string): string {
   return gateway + OF + origin
 }
 
-/** Whose a session is: the gateway, without its worker. */
-export function gatewayOf(owner: string): string {
+/** The gateway part of an owner's address. */
+function gatewayOf(owner: string): string {
   return owner.split(OF)[0] as string
 }
 
 /** Length of an address's mark, enough for the few replicas and workers of a gateway. */
 const MARK = 4
 
-/** Names a replica, and a worker of it, in what many messages carry: 8 characters. */
+/** A fingerprint of 8 characters that names a replica and its worker. */
 export function markOf(owner: string): string {
   return shortOf(gatewayOf(owner)) + shortOf(owner)
 }
@@ -55,9 +55,9 @@ function shortOf(address: string): string {
 }
 
 /** Sender of a forwarded request: a worker of this gateway, or another gateway. */
-export type PassedBy = 'worker' | 'replica'
+type PassedBy = 'worker' | 'replica'
 
-/** Whom a request may be passed on to, by who has passed it on already. */
+/** The replicas and workers to which this process may forward a request; they depend on the sender. */
 export interface Reach {
   /** Whether the request was forwarded already, so it is not forwarded again. */
   isForwarded: boolean
@@ -70,13 +70,13 @@ export interface Reach {
 export interface Cluster extends Tickets, Omit<Members, 'others'> {
   /** Where the other replicas reach this one. */
   readonly address: string
-  /** Recognizes a request that was passed on; undefined when the header is not of a replica. */
-  receive(header: string, method: string, target: string): { proof: string; by: PassedBy } | undefined
+  /** Recognizes a request that was passed on; no `proof`: to another replica; undefined: the header is not of a replica. */
+  receive(header: string, method: string, target: string): { proof?: string; by: PassedBy } | undefined
   /** @param by who has passed a request on; undefined: it is its client's own */
   reach(by: PassedBy | undefined): Reach
   /** Whether this is the address of a worker of this gateway; absent: there are no workers. */
   isWorker?(owner: string): boolean
-  /** The address of the worker of this gateway that has what is there once, by its key; absent: there are no workers. */
+  /** The address of the worker that owns a key; absent: there are no workers. */
   placeOf?(key: string): string
   forward: Forwarder['send']
   close(): Promise<void>
@@ -99,7 +99,7 @@ export function createCluster(
   options: ForwarderOptions & Pick<SealOptions, 'onForeign'> & Pick<MembersOptions, 'onMet'>,
 ): Cluster {
   const secrets = secretsOf({ secret, acceptedSecret })
-  const hops = createHops(secrets)
+  const hops = createHops(secrets, advertise)
   const { send, head, close } = createForwarder(hops, options)
   const { onForeign, onMet } = options
   const seal = { secrets, ...(onForeign && { onForeign }) }
@@ -109,8 +109,8 @@ export function createCluster(
     ...members,
     address: advertise,
     receive(header, method, target) {
-      const proof = hops.receive(header, method, target)
-      return proof === undefined ? undefined : { proof, by: 'replica' }
+      const received = hops.receive(header, method, target)
+      return received && { ...received, by: 'replica' }
     },
     reach: (by) => ({ isForwarded: by !== undefined, isWithin: () => true, others }),
     meet: ({ owner, process }, question) => members.meet({ owner: gatewayOf(owner), process }, question),

@@ -1,5 +1,6 @@
 import type { AnswerHeaders } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { RecentMap } from '../text/index.ts'
 import { MAX_REPLICAS, type Question } from './contacts.ts'
 import { createSeal, type SealOptions } from './seal.ts'
 import type { Ticket } from './tickets.ts'
@@ -61,7 +62,7 @@ export function createMembers(options: MembersOptions): Members {
   const froms = createSeal(seal, 'member')
   const lists = createSeal(seal, 'members')
   const known = new Set<string>()
-  const meetings = new Map<string, Meeting>()
+  const meetings = new RecentMap<string, Meeting>(MAX_REPLICAS)
 
   function learn(other: string): void {
     if (other === address) return
@@ -79,7 +80,6 @@ export function createMembers(options: MembersOptions): Members {
   function introduce(owner: string, process: string | undefined, question: Question): Promise<void> {
     const meeting: Meeting = { process, began: now(), done: false, pending: undefined }
     meetings.set(owner, meeting)
-    if (meetings.size > MAX_REPLICAS) meetings.delete(meetings.keys().next().value as string)
     const talked = talk(owner, question)
       .then((done) => {
         meeting.done = done

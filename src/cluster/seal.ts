@@ -20,8 +20,6 @@ const TOKEN = /^([\w-]{8})\.([\w-]{38,})$/
 
 const NONCE = 12
 const TAG = 16
-/** Maximum characters of a token. */
-const MAX_TOKEN = 1024 * 1024
 
 /** Derives a key for one purpose, so that a value made for one is invalid for another (RFC 5869). */
 export function keyOf(secret: string, label: string): Buffer {
@@ -45,7 +43,7 @@ export function createSeal({ secrets, onForeign = () => {} }: SealOptions, label
       return `${mark}.${Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url')}`
     },
     open(token, bound) {
-      if (token.length > MAX_TOKEN) return undefined
+      if (token.length > 1024 * 1024) return undefined
       const [, whose, text] = TOKEN.exec(token) ?? []
       if (whose === undefined || text === undefined) return undefined
       const own = keys.get(whose)

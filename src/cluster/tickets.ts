@@ -17,7 +17,7 @@ export interface Ticket {
   /** Seconds since the epoch. */
   readonly opened: number
   readonly revision: string
-  /** With `upstream`: what the server's templates came to, as a digest. */
+  /** With `upstream`: a digest of the server's rendered templates. */
   readonly key?: string
   /** With `upstream`: the server's own session id, if it gave one. */
   readonly upstream?: string
@@ -32,8 +32,8 @@ export interface WaitingState {
   state: string
 }
 
-/** To whom a token belongs: it is worth nothing at another prefix or in the hands of another caller. */
-export interface Bound {
+/** The prefix and caller of a token; it is invalid for any other. */
+interface Bound {
   prefix: string
   caller: string | undefined
 }

@@ -4,7 +4,7 @@ import { createHops } from './hop.ts'
 import { type Cluster, type ClusterSettings, createCluster, type Reach, workerAddress } from './index.ts'
 import { createTickets } from './tickets.ts'
 
-export interface WorkerClusterOptions {
+interface WorkerClusterOptions {
   /** The address of this worker for the others. */
   origin: string
   /** Signs the requests between workers. */
@@ -41,7 +41,7 @@ export interface WorkerCluster extends Cluster {
  */
 export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluster {
   const { origin, secret, run, sealSecrets, connectTimeout, onForeign, onMet } = options
-  const hops = createHops([secret])
+  const hops = createHops([secret], origin)
   const inner = createForwarder(hops, { connectTimeout })
   const outer = options.cluster && createCluster(options.cluster, { connectTimeout, onForeign, onMet })
   const gateway = options.cluster?.advertise ?? ''
@@ -77,8 +77,8 @@ export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluste
     reach,
     forward,
     receive(header, method, target) {
-      const proof = hops.receive(header, method, target)
-      return proof === undefined ? outer?.receive(header, method, target) : { proof, by: 'worker' }
+      const received = hops.receive(header, method, target)
+      return received ? { ...received, by: 'worker' } : outer?.receive(header, method, target)
     },
     meet: (ticket, question) =>
       workerIn(ticket.owner) === undefined ? outer?.meet(ticket, question) : undefined,

@@ -23,19 +23,20 @@ interface Context {
   doubtful: (path: Path) => boolean
 }
 
-/** Reads `default` and `enum` of every argument by its type; a value of another type is reported and left out. */
+/** Reads `default`, `const` and `enum` of every argument by its type; a value of another type is reported and left out. */
 export function readArguments(tools: Tool[], context: Context) {
   tools.forEach((tool, i) => {
     tool.args.forEach((arg, j) => {
-      const { default: given, enum: values, items, properties } = arg
+      const { default: given, const: fixed, enum: values, items, properties } = arg
       // Most have none of them, and a path of their own is made for each.
-      if (given === undefined && !values && !items && !properties) return
+      if (given === undefined && fixed === undefined && !values && !items && !properties) return
       const path = ['tools', i, 'args', j]
       // Without a type its values cannot be checked.
       if (context.doubtful([...path, 'type'])) return
       if (values) arg.enum = readEnum(arg, values, path, context)
       if (items) arg.items = nestedTexts(items, [...path, 'items'], context)
       if (properties) arg.properties = nestedProperties(properties, [...path, 'properties'], context)
+      if (fixed !== undefined) readConst(arg, fixed, [...path, 'const'], context)
       if (given !== undefined) readDefault(arg, given, [...path, 'default'], context)
     })
   })
@@ -52,6 +53,21 @@ function readEnum(arg: Arg, values: readonly Json[], path: Path, context: Contex
     context.findings.push(toFinding(found, context))
     return []
   })
+}
+
+function readConst(arg: Arg, given: Json, path: Path, context: Context) {
+  const value = readTyped(given, arg.type, path, context)
+  if (value !== undefined) {
+    arg.const = value
+    return
+  }
+  const got = describer(context.nodes)(path, given)
+  const message = `the \`const\` of ${quote(arg.name)} must be ${describeType(arg.type)}; got ${got}`
+  const hint = `Write ${describeType(arg.type)}, or another \`type\``
+  context.findings.push(toFinding({ code: 'invalid-value', path, message, hint }, context))
+  // In every call it was meant to have a value that it has not now.
+  delete arg.const
+  arg.required = true
 }
 
 function readDefault(arg: Arg, given: Json, path: Path, context: Context) {

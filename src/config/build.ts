@@ -43,14 +43,12 @@ function objectFill(
   { properties = {}, required: [first = ''] = [], 'x-model': model }: SchemaNode,
   root: SchemaNode,
 ): Fill {
-  const fields = Object.entries(properties)
-    .filter(([, member]) => !member.deprecated)
-    .map(([key, member]) => {
-      const fill = fillOf(member, root)
-      const written = member.default as Json | undefined
-      const hasDefault = written !== undefined && model !== 'partial'
-      return { key, fill, fallback: () => (hasDefault ? (fill?.(written) ?? written) : undefined) }
-    })
+  const fields = Object.entries(properties).map(([key, member]) => {
+    const fill = fillOf(member, root)
+    const written = member.default as Json | undefined
+    const hasDefault = written !== undefined && model !== 'partial'
+    return { key, fill, fallback: () => (hasDefault ? (fill?.(written) ?? written) : undefined) }
+  })
   return (value) => {
     // Where the schema takes a string too, it is the field that is required.
     const given = typeof value === 'string' ? { [first]: value } : (value as JsonObject)

@@ -23,8 +23,8 @@ export function exposedAt({ host, allowUnauthenticated, tls }: Listening): strin
  * Whether a token's issuer is proven independently of the router's author: the keys are those that the issuer
  * publishes. With `jwksUrl` or an introspection endpoint, the author vouches for them.
  */
-export function provesIssuers({ mode, issuers }: Auth): boolean {
-  return mode === 'jwt' && issuers.every(({ jwksUrl }) => jwksUrl === undefined)
+export function provesIssuers({ type, issuers }: Auth): boolean {
+  return type === 'jwt' && issuers.every(({ jwksUrl }) => jwksUrl === undefined)
 }
 
 /** Whether everyone may use a router: neither its `auth` nor the tokens of its tenant are asked for. */

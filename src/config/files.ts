@@ -1,11 +1,22 @@
 import { realpathSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { type Finding, finding } from '../findings/index.ts'
+import {
+  CHECKS,
+  CODES,
+  type Finding,
+  finding,
+  hasErrors,
+  type Report,
+  suggest,
+  toFinding,
+} from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
-import { LINT_CONFIG_FILE } from './lint-config.ts'
+import { quote } from '../text/index.ts'
+import { filled } from './build.ts'
 import { unreadable } from './loader.ts'
-import type { Source } from './model.ts'
+import type { Env, LintConfig, Source } from './model.ts'
+import { limited, readSchemaFile } from './read.ts'
 
 /** The settings file that commands find in the working folder. */
 export const SETTINGS_FILE = 'plantgw.yaml'
@@ -53,7 +64,7 @@ export async function filesOf(
 }
 
 /** The files that paths stand for. */
-export interface NamedFiles {
+interface NamedFiles {
   /** By path. */
   found: ReadonlyMap<string, readonly string[]>
   /** Each of them once. */
@@ -91,6 +102,19 @@ export function noFiles(folder: string): Finding {
   const hint = 'Name a folder that contains configurations: `*.yaml`, `*.yml` or `*.json` files'
   return finding('no-files', folder, 'the folder contains no configuration', { hint })
 }
+
+/** A settings file in a folder of configurations, which no command finds there. */
+export function unreadSettings(file: string, env: Env): Finding | undefined {
+  const { PLANTGW_SETTINGS = '' } = env
+  const isUsed = [SETTINGS_FILE, PLANTGW_SETTINGS].some((one) => one && resolve(one) === resolve(file))
+  if (basename(file) !== SETTINGS_FILE || isUsed) return undefined
+  return finding('unread-settings', file, 'this settings file among the configurations is not read', {
+    hint: `Use it with \`--settings ${file}\`, or remove it`,
+  })
+}
+
+/** The name under which the file is looked for; no folder of configurations takes it for one. */
+export const LINT_CONFIG_FILE = 'plantgw.lint.yaml'
 
 const SKIPPED: ReadonlySet<string> = new Set([LINT_CONFIG_FILE, 'node_modules'])
 
@@ -151,4 +175,29 @@ export function outsideFinding(file: string): Finding {
       hint: 'Check the target file by its own path',
     },
   )
+}
+
+/**
+ * Reads a `plantgw.lint.yaml`. Never throws.
+ * @param source undefined: there is none
+ * @returns undefined for `config` when there is an error
+ */
+export function readLintConfig(
+  source: Source | undefined,
+  env: Env,
+): { config: LintConfig | undefined; findings: Finding[] } {
+  if (!source) return { config: { severity: {}, limits: {} }, findings: [] }
+  const { file } = source
+  const { findings, locate, sound, value } = readSchemaFile(source, env, 'lint')
+  const { severity, limits } = filled('lint', sound ? value : {}) as unknown as LintConfig
+  const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
+  for (const name of Object.keys(severity)) {
+    if (known.includes(name)) continue
+    const { suggestion } = suggest(name, known)
+    const advice = suggestion === undefined ? { hint: '`plantgw explain` lists the codes' } : { suggestion }
+    const message = `there is no finding and no check ${quote(name)}`
+    const found: Report = { code: 'unknown-key', path: ['severity', name], isKey: true, message, ...advice }
+    findings.push(toFinding(found, { ...source, locate }))
+  }
+  return { config: hasErrors(findings) ? undefined : { severity, limits }, findings: limited(findings, file) }
 }

@@ -3,10 +3,10 @@ import type { Path } from './model.ts'
 import { loadSchema } from './schemas.ts'
 
 /** The expected kind of a file. */
-export type Wanted = 'configuration' | 'settings' | 'openapi' | 'postman' | 'har' | 'mcp' | 'unla'
+type Wanted = 'configuration' | 'settings' | 'openapi' | 'postman' | 'har' | 'curl' | 'mcp' | 'unla'
 
 /** A file of another kind than the one it was given for. */
-export interface ForeignFile {
+interface ForeignFile {
   /** With its article: `a Postman collection`. */
   what: string
   /** The key that shows it. */

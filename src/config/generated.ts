@@ -7,10 +7,12 @@ export interface Configuration {
   name: string
   /** The tenant that the configuration belongs to. Default `default`. */
   tenant: string
-  /** Time at which the configuration was created. */
+  /** Time at which the configuration was created, as Unla writes it. */
   createdAt?: string
-  /** Time of the last change of the configuration. */
+  /** Time of the last change of the configuration, as Unla writes it. */
   updatedAt?: string
+  /** URL path of the one server of the file, which then needs neither `routers` nor a `name`: clients connect to `{prefix}/mcp`. */
+  prefix?: string
   /** The URL prefixes and the servers behind them. */
   routers: Router[]
   /** Servers whose tools are HTTP calls. */
@@ -41,7 +43,7 @@ export interface Router {
   cors?: Cors
   /** The callers that may use the router. */
   auth?: Auth
-  /** What each caller may use. */
+  /** Rules for what each caller may use. */
   authorize?: Authorize
   /** Whether a person has to approve the calls of tools that may destroy something: those without `readOnlyHint: true` and without `destructiveHint: false` in their `annotations`. Default `none`. */
   approval: 'none' | 'elicitation'
@@ -73,17 +75,17 @@ export interface ToolOverride {
   title?: string
   /** Description of the tool. */
   description?: string
-  /** What the tool belongs to, by which searches are narrowed. */
+  /** Group of the tool; searches can be narrowed to it. */
   group?: string
   /** Further words by which the tool is found, such as those of its users. */
   keywords?: string[]
   /** Annotations; each replaces the server's own. */
   annotations?: JsonObject
-  /** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
+  /** Parts of successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool, that clients get. */
   response?: Response
 }
 
-/** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
+/** Parts of successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool, that clients get. */
 export interface Response {
   /** The members to keep: paths with commas between them. */
   select?: string
@@ -130,10 +132,10 @@ export interface Cors {
 /** The callers that may use the router. */
 export interface Auth {
   /** `none`: everyone. */
-  mode: 'none' | 'bearer' | 'jwt' | 'introspection'
-  /** The accepted tokens; at least one with `mode: bearer`. */
+  type: 'none' | 'bearer' | 'jwt' | 'introspection'
+  /** The accepted tokens; at least one with `type: bearer`. */
   tokens: AuthToken[]
-  /** The authorization servers whose tokens are accepted, with `mode: jwt`; the one that is asked, with `mode: introspection`. */
+  /** The authorization servers whose tokens are accepted, with `type: jwt`; the one that is asked, with `type: introspection`. */
   issuers: Issuer[]
   /** Accepted values of the `aud` claim; one is enough. */
   audience?: string | string[]
@@ -141,9 +143,7 @@ export interface Auth {
   scopes: string[]
   /** The claim that names the caller in the log. Default `sub`. */
   caller: string
-  /** Difference between the clocks of the issuer and the gateway that is tolerated in `exp` and `nbf`; at most 10 minutes. Milliseconds. Default `30s`. */
-  clockSkew: number
-  /** Time for which a token that the authorization server has called active is not asked about again, with `mode: introspection`: a revoked token is accepted that much longer. Milliseconds. Default `30s`. */
+  /** Time for which a token that the authorization server has called active is not asked about again, with `type: introspection`: a revoked token is accepted that much longer. Milliseconds. Default `30s`. */
   cacheTtl: number
 }
 
@@ -174,11 +174,11 @@ export interface Issuer {
   clientSecret?: string
 }
 
-/** What each caller may use. */
+/** Rules for what each caller may use. */
 export interface Authorize {
   /** Whether callers may use what no rule names. Default `deny`. */
   default: 'allow' | 'deny'
-  /** Who may use what. */
+  /** The rules, at most 100. */
   rules: AuthorizeRule[]
 }
 
@@ -200,14 +200,12 @@ export interface AuthorizeRule {
 
 /** How the router lists its tools. */
 export interface Discovery {
-  /** What `tools/list` shows. Default `list`. */
-  mode: 'list' | 'search' | 'auto'
-  /** The length of the list of all tools, in tokens (estimated: 4 characters each), above which `mode: auto` switches to `search`. Default `8000`. */
+  /** Content of `tools/list`. Default `list`. */
+  type: 'list' | 'search' | 'auto'
+  /** The length of the list of all tools, in tokens (estimated: 4 characters each), above which `type: auto` switches to `search`. Default `8000`. */
   above: number
   /** Tools that the list also shows in search mode, by the names that clients see; `*` stands for any characters. */
   pin: string[]
-  /** The number of results of a search that does not say how many it wants. Default `6`. */
-  results: number
 }
 
 /** How the prefix is presented to the public: `{prefix}/mcp/server-card` answers everyone with it (SEP-2127), and `plantgw publish` makes the entry of a registry of it. */
@@ -216,7 +214,7 @@ export interface Card {
   name: string
   /** The version of what is presented. */
   version: string
-  /** What the server is for, in at most 100 characters. */
+  /** Purpose of the server, in at most 100 characters. */
   description: string
   /** A name for people. */
   title?: string
@@ -226,7 +224,7 @@ export interface Card {
 
 /** How many requests may come in a time. */
 export interface Rate {
-  /** What is counted apart. */
+  /** Calls that count together. */
   per: 'caller' | 'address' | 'session' | 'tenant'
   /** The names of the tools whose calls are counted, as clients see them; `*` stands for any characters. */
   tools?: string[]
@@ -248,9 +246,13 @@ export interface Server {
   description?: string
   /** Names of the tools that the server offers, in the order of `tools/list`. */
   allowedTools?: string[]
+  /** The address below which the API is: an `endpoint` that begins with `/` is appended to it. */
+  baseUrl?: string
+  /** Headers of the requests of all its tools to the host of `baseUrl`. */
+  headers?: Record<string, string>
   /** Values that templates read as `.Config`; each may be a template that reads `env`. */
   config: Record<string, string>
-  /** What requests to the server are sent with, so that it knows the gateway or the caller. */
+  /** Credentials that requests to the server carry, of the gateway or of the caller. */
   credentials?: Credentials
   /** Which secrets are replaced by `***` in answers of the server. */
   redact?: 'off' | 'own' | 'patterns'
@@ -266,18 +268,22 @@ export interface Server {
   breaker?: Breaker
 }
 
-/** What requests to the server are sent with, so that it knows the gateway or the caller. */
+/** Credentials that requests to the server carry, of the gateway or of the caller. */
 export interface Credentials {
   /** `static`: `value` as the header `header`. */
-  type: 'static' | 'clientCredentials' | 'tokenExchange'
+  type: 'static' | 'clientCredentials' | 'tokenExchange' | 'oauth'
   /** For `static`: name of the header. Default `Authorization`. */
   header: string
   /** For `static`: value of the header, as it is sent. */
   value?: string
-  /** The authorization server, whose metadata says where its token endpoint is (RFC 8414, OpenID Connect Discovery). */
+  /** For `oauth`: whose login it is. */
+  for?: 'gateway' | 'caller'
+  /** The authorization server, whose metadata says where its endpoints are (RFC 8414, OpenID Connect Discovery). */
   issuer?: string
   /** URL of the token endpoint of the authorization server. */
   tokenUrl?: string
+  /** For `oauth`: URL of the page at which a person logs in, beside `tokenUrl`, for an authorization server without metadata. */
+  authorizationUrl?: string
   /** Client identifier of the gateway at the authorization server. */
   clientId?: string
   /** Client secret of the gateway at the authorization server. */
@@ -290,8 +296,6 @@ export interface Credentials {
   resource?: string | string[]
   /** Name of the server at the authorization server, or several, for which the token is to be good (RFC 8693, 2.1). */
   audience?: string | string[]
-  /** For `tokenExchange`: the type of the caller's token that the request names. Default `access_token`. */
-  subjectTokenType: 'access_token' | 'jwt'
 }
 
 /** How TLS is spoken with the server. */
@@ -344,8 +348,6 @@ export interface Retry {
 export interface Breaker {
   /** How many requests in a row must fail before the origin is no longer called. Default `5`. */
   failures: number
-  /** Time until one call is sent to try the origin again: `5s`, `1m`; a plain number is seconds. Milliseconds. Default `10s`. */
-  pause: number
 }
 
 /** One HTTP call, offered as an MCP tool. */
@@ -358,7 +360,7 @@ export interface Tool {
   description?: string
   /** HTTP method of the request to the upstream: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS; case does not matter. Default `GET`. */
   method: string
-  /** URL of the upstream, a template: each value is percent-encoded for its place in the URL. */
+  /** URL of the upstream, or a path below the `baseUrl` of the server. */
   endpoint: string
   /** Headers of the request to the upstream; each value may be a template. */
   headers: Record<string, string>
@@ -374,7 +376,7 @@ export interface Tool {
   inputSchema?: JsonObject
   /** JSON Schema 2020-12 of the response, with `type: object`; a JSON response then becomes structured content. */
   outputSchema?: JsonObject
-  /** What the tool belongs to, by which searches are narrowed. */
+  /** Group of the tool; searches can be narrowed to it. */
   group?: string
   /** Further words by which the tool is found, such as those of its users. */
   keywords?: string[]
@@ -386,9 +388,7 @@ export interface Tool {
   proxy?: Proxy
   /** Follows up to 5 redirects; credentials are not sent to another origin. Default `false`. */
   followRedirects: boolean
-  /** When a followed redirect to another origin keeps the body (307, 308), sends the body there. Default `false`. */
-  redirectBody: boolean
-  /** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
+  /** Parts of successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool, that clients get. */
   response?: Response
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
@@ -404,7 +404,13 @@ export interface Arg {
   name: string
   /** Where the value is sent: in a header of that name, in the query, in the path of the endpoint (where its template names the argument), in the body, or as a part of a multipart form. */
   position: 'header' | 'query' | 'path' | 'body' | 'form-data'
-  /** What becomes of `/` and `\` in an argument of position `path`. */
+  /** Name of the value in the request, where it differs from `name`: of the header, the query parameter, the member of the JSON body, or the part of the form. */
+  as?: string
+  /** How an array or object is written, by the names of OpenAPI. */
+  style?: 'form' | 'simple' | 'label' | 'matrix' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
+  /** Whether each item of an array, or member of an object, is written by itself, as in OpenAPI. */
+  explode?: boolean
+  /** Treatment of `/` and `\` in an argument of position `path`. */
   slashes?: 'encode' | 'keep'
   /** Whether a call must give the argument. Default `false`. */
   required: boolean
@@ -414,6 +420,8 @@ export interface Arg {
   description?: string
   /** The value if a call omits the argument, parsed by `type`. */
   default?: Json
+  /** The value of every call, parsed by `type`. */
+  const?: Json
   /** The allowed values. */
   enum?: Json[]
   /** For `array`: the schema of its elements. */
@@ -502,7 +510,7 @@ export interface McpServer {
   url?: string
   /** For `sse` and `streamable-http`: headers sent to the server; each value may be a template over `.Request`. */
   headers: Record<string, string>
-  /** What requests to the server are sent with, so that it knows the gateway or the caller. */
+  /** Credentials that requests to the server carry, of the gateway or of the caller. */
   credentials?: Credentials
   /** Which secrets are replaced by `***` in answers of the server. */
   redact?: 'off' | 'own' | 'patterns'
@@ -642,12 +650,16 @@ export interface Settings {
   outbound: Outbound
   /** The gateway's own pages `/_reload`, `/_diff`, `/_status` and `/metrics`: where they are, and who may use them. */
   admin?: Admin
+  /** The pages below `/_console`, beside the other pages of `admin`: prefixes, tools, the last calls, MCP servers and configurations. */
+  console?: Console
   /** The tenants that configurations belong to. */
   tenants?: Tenant[]
   /** The plant store. */
   plants?: Plants
   /** The store of the configurations: `plantgw serve` without paths serves them, `plantgw config` changes them. */
   storage?: Storage
+  /** Where the gateway keeps logins of `credentials` with `type: oauth`, encrypted. */
+  vault?: Vault
   /** How gateways are notified that a configuration changed, so that they reload it. */
   notifier?: Notifier
   /** For several gateways behind a load balancer that sends each request to any of them. */
@@ -660,8 +672,6 @@ export interface Settings {
   telemetry?: Telemetry
   /** Which secrets are replaced by `***` in answers of servers that have no `redact`: `own` are those with which the gateway itself asks the server, `patterns` also what has the form of a token, a JSON Web Token, a private key or a password in a URL, `off` none. Default `own`. */
   redact: 'off' | 'own' | 'patterns'
-  /** Groups of words and phrases that mean the same to those who search for tools, beside the built-in ones. */
-  synonyms: string[][]
   /** How many requests the gateway takes, in addition to what its routers say with `rate`. */
   rate: Rate[]
 }
@@ -696,30 +706,16 @@ export interface ProcessLimits {
   maxRequestSize: number
   /** Maximum number of characters of the text of a result. Default `100000`. */
   resultChars: number
-  /** Maximum number of open connections of clients. Default `10000`. */
+  /** Maximum number of open connections of clients; one address (IPv6: one /64) may have half of them. Default `10000`. */
   maxConnections: number
-  /** Maximum number of open connections from one address (IPv6: one /64). Default `5000`. */
-  maxConnectionsPerAddress: number
   /** Maximum number of sessions of clients. Default `100000`. */
   maxSessions: number
-  /** Maximum number of sessions at one prefix. Default `50000`. */
-  maxSessionsPerPrefix: number
-  /** Maximum number of sessions of one caller at one prefix; without `auth`, of one address at all prefixes. Default `10000`. */
-  maxSessionsPerCaller: number
   /** Maximum number of calls under way at one prefix. Default `4000`. */
   maxCallsPerPrefix: number
-  /** Maximum number of calls under way of one caller at one prefix; without `auth`, of one address at all prefixes. Default `1000`. */
-  maxCallsPerCaller: number
   /** Maximum number of wrong credentials from one address (IPv6: one /64) within a minute. Default `30`. */
   maxFailedLogins: number
   /** Time that one turn of the event loop may last, and so a request may wait before the gateway reads it: `250ms`, `2s`; a plain number is seconds. Milliseconds. Default `250ms`. */
   maxEventLoopDelay: number
-  /** Maximum size of the messages that wait in one queue: for a client that reads slowly or has no stream open, or for a server that reads slowly. Bytes. Default `16MiB`. */
-  maxQueued: number
-  /** Maximum size of all waiting data: requests, responses and queues. Bytes. */
-  maxBuffered?: number
-  /** Time for the headers of a request to arrive: `10s`, `500ms`; a plain number is seconds. Milliseconds. Default `10s`. */
-  headersTimeout: number
   /** Time for a whole request to arrive: `60s`, `2m`; a plain number is seconds. Milliseconds. Default `60s`. */
   requestTimeout: number
   /** Time after which the gateway closes a connection whose client does not read the data sent to it: `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
@@ -754,6 +750,16 @@ export interface Admin {
   token?: string
 }
 
+/** The pages below `/_console`, beside the other pages of `admin`: prefixes, tools, the last calls, MCP servers and configurations. */
+export interface Console {
+  /** Whether tools can be called from the console. */
+  calls?: boolean
+  /** Whether the last calls are shown with their arguments, requests and answers, at most 16 MiB of them. Default `false`. */
+  contents: boolean
+  /** Whether configurations can be edited in the console. */
+  edit?: boolean
+}
+
 /** A tenant: the prefix of its routers, the callers that may use them, and what the authors of its configurations may do. */
 export interface Tenant {
   /** Name of the tenant, as in `tenant` of configurations. */
@@ -773,10 +779,10 @@ export interface Tenant {
   /** The addresses that the gateway connects to for configurations of the tenant. */
   outbound?: TenantOutbound
   /** Time-outs and sizes for configurations of the tenant, and the most that these may set for their servers and tools. */
-  limits?: TenantLimits
+  limits?: Partial<Limits>
   /** `redact` of the tenant's servers that have none. */
   redact?: 'off' | 'own' | 'patterns'
-  /** What callers may use of the routers of the tenant at most: a call needs this to allow it, and `authorize` of the router. */
+  /** Upper bound for the routers of the tenant: both this and `authorize` of the router must allow a call. */
   authorize?: Authorize
 }
 
@@ -807,18 +813,6 @@ export interface TenantOutbound {
   allowCidrs: string[]
   /** The only ports that are allowed, apart from those of `allowHosts`. */
   ports?: number[]
-}
-
-/** Time-outs and sizes for configurations of the tenant, and the most that these may set for their servers and tools. */
-export interface TenantLimits {
-  /** Time to connect to an upstream. Milliseconds. */
-  connectTimeout?: number
-  /** Time for the whole upstream call. Milliseconds. */
-  timeout?: number
-  /** Maximum size of one response of an API, or of one message of an MCP server, decoded. Bytes. */
-  maxResponseSize?: number
-  /** Maximum size of a client's request. Bytes. */
-  maxRequestSize?: number
 }
 
 /** The plant store. */
@@ -868,6 +862,16 @@ export interface Storage {
   keep?: number
 }
 
+/** Where the gateway keeps logins of `credentials` with `type: oauth`, encrypted. */
+export interface Vault {
+  /** The secret from which the key of the encryption is derived, of at least 32 characters; the same for every replica. */
+  key: string
+  /** The secret before `key`, while it is being changed: logins that were encrypted with it can be read. */
+  previousKey?: string
+  /** Folder of the encrypted logins, relative to the settings file. Default `data/logins`. */
+  folder: string
+}
+
 /** For several gateways behind a load balancer that sends each request to any of them. */
 export interface Cluster {
   /** The secret that all replicas share, of at least 32 characters. */
@@ -900,11 +904,11 @@ export interface Audit {
   to: 'file' | 'stdout' | 'stderr'
   /** For `file`: the file, relative to the settings file; its folder must exist. */
   path?: string
-  /** What the line of a call contains of the arguments of a tool or prompt: nothing, their names, their HMAC-SHA256, or their values. Default `none`. */
+  /** How the line of a call shows the arguments of a tool or prompt: not at all (`none`), or by their names, their HMAC-SHA256, or their values. Default `none`. */
   args: 'none' | 'names' | 'hash' | 'full'
   /** For `args: hash`: the key of the HMAC, of at least 32 characters. */
   secret?: string
-  /** What the gateway does while the log cannot be written: it serves (`open`), and drops and counts lines beyond 8 MiB; or it refuses all requests to routers with 503 (`closed`). Default `open`. */
+  /** Behaviour while the log cannot be written: the gateway serves (`open`), and drops and counts lines beyond 8 MiB; or it refuses all requests to routers with 503 (`closed`). Default `open`. */
   fail: 'open' | 'closed'
 }
 
@@ -912,19 +916,15 @@ export interface Audit {
 export interface Telemetry {
   /** Where spans and metrics are sent by the OpenTelemetry protocol (OTLP over HTTP). */
   otlp: Otlp
-  /** The `service.name` of spans and metrics. */
-  serviceName?: string
 }
 
 /** Where spans and metrics are sent by the OpenTelemetry protocol (OTLP over HTTP). */
 export interface Otlp {
   /** The base URL of a collector; spans go to `/v1/traces` and metrics to `/v1/metrics` below it. */
   endpoint?: string
-  /** How they are encoded. */
-  protocol?: 'http/protobuf' | 'http/json'
   /** Headers of each request, such as a credential; take its value from the environment. */
   headers?: Record<string, string>
-  /** What is sent. */
+  /** Signals to send. */
   signals: ('traces' | 'metrics')[]
   /** The part of the traces that begin here which is recorded, from 0 to 1; a request with a trace context is recorded if its caller records it. */
   sampling?: number
@@ -938,16 +938,10 @@ export const DEFAULT_LIMITS: ProcessLimits = {
   maxRequestSize: 4194304,
   resultChars: 100000,
   maxConnections: 10000,
-  maxConnectionsPerAddress: 5000,
   maxSessions: 100000,
-  maxSessionsPerPrefix: 50000,
-  maxSessionsPerCaller: 10000,
   maxCallsPerPrefix: 4000,
-  maxCallsPerCaller: 1000,
   maxFailedLogins: 30,
   maxEventLoopDelay: 250,
-  maxQueued: 16777216,
-  headersTimeout: 10000,
   requestTimeout: 60000,
   writeTimeout: 30000,
 }

@@ -3,17 +3,20 @@ export { exposedAt, isOpen, type Listening, provesIssuers } from './exposure.ts'
 export {
   filesAt,
   filesOf,
+  LINT_CONFIG_FILE,
   leadsOutside,
   mayBeConfiguration,
   noFiles,
   outsideFinding,
+  readLintConfig,
   SETTINGS_FILE,
+  unreadSettings,
 } from './files.ts'
-export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
 export {
   type FoundMember,
   findMembers,
   nameOf,
+  offers,
   ownServers,
   reachesOut,
   SEPARATOR,
@@ -27,7 +30,6 @@ export {
   type ListenAddress,
   listenText,
   originOf,
-  parseListen,
   socketPath,
 } from './listen.ts'
 export { readFiles, readSource } from './loader.ts'
@@ -53,6 +55,6 @@ export {
 } from './qualified-name.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'
-export { type Address, parseAddresses, parseNetwork, reloadTarget } from './settings.ts'
+export { parseAddresses, parseNetwork, reloadTarget } from './settings.ts'
 export type { SchemaNode } from './shape.ts'
 export { tokenDigest, tokenExpiry } from './tokens.ts'

@@ -24,7 +24,7 @@ export interface FoundMember {
 }
 
 /** The servers in a router's list, and the places of unknown entries. */
-export interface Members {
+interface Members {
   found: FoundMember[]
   missing: number[]
 }
@@ -84,7 +84,7 @@ function candidates(text: string, own: Servers, all: ReadonlyMap<string, Servers
     .sort((a, b) => (nameOf(...a) < nameOf(...b) ? -1 : 1))
 }
 
-export function isPattern(text: string): boolean {
+function isPattern(text: string): boolean {
   return text.includes('*')
 }
 
@@ -100,4 +100,9 @@ export function ownServers(router: Pick<Router, 'server'>, configuration: Config
 /** Whether a router may mean servers of other configurations. */
 export function reachesOut({ server }: Pick<Router, 'server'>): boolean {
   return typeof server !== 'string' && server.some((member) => member.server.includes('/'))
+}
+
+/** Whether a server offers a tool of its configuration. */
+export function offers({ allowedTools }: { allowedTools?: readonly string[] }, tool: string): boolean {
+  return allowedTools?.includes(tool) ?? true
 }

@@ -3,6 +3,7 @@
  * durations in milliseconds, sizes in bytes. The types are made from the schemas, which describe every field.
  */
 import type { Finding, Locate, Path } from '../findings/index.ts'
+import type { PathArg } from '../template/index.ts'
 import type {
   Arg,
   Auth,
@@ -64,23 +65,44 @@ export function hasTemplate({ responseBody }: Pick<Tool, 'responseBody'>): boole
 
 export type ArgPosition = Arg['position']
 
-/** The handling of slashes in path arguments, by argument name. */
-export function slashesOf(args: readonly Arg[]): Record<string, NonNullable<Arg['slashes']>> {
-  const given = args.flatMap(({ name, position, slashes }) =>
-    position === 'path' && slashes ? [[name, slashes] as const] : [],
+/** How path arguments are written in the endpoint, by argument name; the others are written as they are. */
+export function pathArgsOf(args: readonly Arg[]): Record<string, PathArg> {
+  const given = args.flatMap(({ name, position, slashes, style, explode, as = name }) =>
+    position === 'path' && (slashes || style || explode !== undefined)
+      ? [[name, { slashes, style, explode, as }] as const]
+      : [],
   )
   return Object.fromEntries(given)
+}
+
+/** The name of an argument's value in the request. */
+export function wireName({ name, as = name }: Pick<Arg, 'name' | 'as'>): string {
+  return as
+}
+
+/** The header in which an argument is sent; undefined: in none. */
+export function headerOf(arg: Pick<Arg, 'name' | 'as' | 'position'>): string | undefined {
+  return arg.position === 'header' ? wireName(arg) : undefined
 }
 
 /** Limits of the process, for all clients together unless noted otherwise. */
 export type ServerLimits = Omit<ProcessLimits, keyof Limits>
 
 /** Process-level settings, after files, environment and flags are merged; paths of the settings file are absolute. */
-export interface Settings extends Omit<SettingsFile, 'plants' | 'storage' | 'admin'> {
+export interface Settings extends Omit<SettingsFile, 'plants' | 'storage' | 'vault' | 'admin'> {
   admin?: { token?: string; listen?: ListenAddress }
   plants?: PlantSettings
   /** Where configurations are, for `serve` without paths and for `config`. */
   storage?: StorageSettings
+  /** Where logins are. */
+  vault?: VaultSettings
+}
+
+/** The secrets that encrypt logins, and a folder (absolute path) or database (URL with credentials) that keeps them. */
+export interface VaultSettings {
+  key: string
+  previousKey?: string
+  storage: { type: 'folder'; path: string } | { type: 'postgres' | 'mysql'; url: string }
 }
 
 /**
@@ -125,12 +147,12 @@ export function isRepeatable(method: string, { annotations = {} }: Pick<Tool, 'a
 
 /** Whether a router asks its callers for credentials. */
 export function asksForLogin({ auth }: Pick<Router, 'auth'>): boolean {
-  return auth !== undefined && auth.mode !== 'none'
+  return auth !== undefined && auth.type !== 'none'
 }
 
 /** The `auth` of a router whose tokens are those of authorization servers (OAuth 2.1); undefined: they are not. */
 export function oauthOf({ auth }: Pick<Router, 'auth'>): Auth | undefined {
-  return auth?.mode === 'jwt' || auth?.mode === 'introspection' ? auth : undefined
+  return auth?.type === 'jwt' || auth?.type === 'introspection' ? auth : undefined
 }
 
 export interface Source {

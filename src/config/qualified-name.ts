@@ -57,7 +57,6 @@ export function finder<T extends Identity>(known: Iterable<T>): (text: string) =
   }
 }
 
-/** The message for an ambiguous name, with the qualified names. */
 export function ambiguous(text: string, found: readonly Identity[]): string {
   const names = found.map((one) => qualifiedName(one)).join(', ')
   return `several tenants have a configuration ${JSON.stringify(text)}: name one of ${names}`

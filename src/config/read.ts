@@ -1,15 +1,19 @@
 import type { ErrorObject } from 'ajv'
-import { type Finding, finding, hasErrors, sortFindings, toFinding } from '../findings/index.ts'
-import { type Json, withoutComments } from '../json/index.ts'
-import { sizeText } from '../text/index.ts'
+import { type Finding, finding, hasErrors, type Place, sortFindings, toFinding } from '../findings/index.ts'
+import { type Json, type JsonObject, valueAt, withoutComments } from '../json/index.ts'
+import { quote, sizeText } from '../text/index.ts'
 import { withArgumentCures } from './argument-variables.ts'
 import { readArguments } from './arguments.ts'
 import { buildConfiguration } from './build.ts'
 import { foreignFile, hintForLarge } from './foreign-file.ts'
-import type { Env, Locate, ReadConfiguration, Source } from './model.ts'
+import type { Env, Locate, Path, ReadConfiguration, Source } from './model.ts'
+import REMOVED from './removed-keys.json' with { type: 'json' }
 import { type Repaired, repair } from './repair.ts'
-import { describer, meantKey, pointerPath, schemaFinding } from './schema-findings.ts'
-import { type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
+import { reportErrors } from './report-errors.ts'
+import { pointerPath } from './schema-findings.ts'
+import { loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
+import type { SchemaNode } from './shape.ts'
+import { withRouter } from './short-form.ts'
 import { locator, type Nodes, nodesOf, type YamlNode } from './yaml/places.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/syntax.ts'
 import { readValues } from './yaml/values.ts'
@@ -28,9 +32,15 @@ export function parseConfiguration(source: Source, env: Env): ReadConfiguration 
     const rest = { locate: read.locate, doubtful: () => false }
     return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
   }
-  const { value, doubtful } = repaired ?? { value: read.value, doubtful: () => false }
-  const nodes = repaired?.nodes ?? lateNodes(source, env, read.nodes)
+  const { value, faults, ...short } = withRouter((repaired ?? read).value as JsonObject)
+  const doubtful = (path: Path) =>
+    short.doubtful(path) ||
+    repaired?.doubtful(path) === true ||
+    repaired?.doubtful(short.place(path)) === true
+  const { at, key } = repaired?.nodes ?? lateNodes(source, env, read.nodes)
+  const nodes: Nodes = { at: (path) => at(short.place(path)), key: (path) => key(short.place(path)) }
   const locate = locator(text, env, read.range, nodes)
+  findings.push(...faults.map((fault) => toFinding(fault, { file, text, locate })))
   const configuration = buildConfiguration(value)
   readArguments(configuration.tools, { file, text, nodes, locate, findings, doubtful })
   return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
@@ -82,7 +92,7 @@ function tooMany(file: string): Finding {
   return finding('too-many-findings', file, message, { hint: 'Fix these, then check again' })
 }
 
-export interface SchemaFile {
+interface SchemaFile {
   value: Json
   findings: Finding[]
   locate: Locate
@@ -96,6 +106,8 @@ export interface SchemaFile {
   errors: ErrorObject[]
   /** Nodes whose values are not what was meant, as their own findings say. */
   spoilt: ReadonlySet<YamlNode>
+  /** Keys that are elsewhere than they belong, such as `routers[].prefix`. */
+  misplaced: ReadonlySet<string>
 }
 
 /** @param max bytes */
@@ -131,7 +143,8 @@ export function readSchemaFile(source: Source, env: Env, name: SchemaName): Sche
   const { value, root, spoilt, findings: told } = readValues(plain, env, parsed, schema.shape)
   const nodes = nodesOf(root)
   const locate = locator(text, env, range, nodes)
-  const result = { value, findings, locate, nodes, range, sound: false, broken: true, errors: [], spoilt }
+  const rest = { errors: [], spoilt, misplaced: new Set<string>() }
+  const result = { value, findings, locate, nodes, range, sound: false, broken: true, ...rest }
   const foreign = name !== 'lint' && foreignFinding(value, name, source, locate)
   if (foreign) return { ...result, findings: [foreign] }
   if (broken) return result
@@ -143,10 +156,12 @@ export function readSchemaFile(source: Source, env: Env, name: SchemaName): Sche
     findings.push(finding('empty-file', file, 'the file contains no configuration', { hint }))
     return result
   }
-  const errors = schemaErrorsOf(value, text.length, schema, nodes, MAX_FINDINGS)
+  const found = schemaErrorsOf(value, text.length, schema, nodes, MAX_FINDINGS)
+  const errors = withoutRemovedKeys(found, name, { ...source, value, locate, findings })
   const sound = errors.every(({ keyword }) => keyword === 'additionalProperties')
-  reportErrors(errors, { ...result, ...source, schema })
-  return { ...result, sound, broken: false, errors }
+  if (errors.length >= MAX_FINDINGS) findings.push(tooMany(file))
+  const misplaced = reportErrors(errors, { ...result, ...source, schema }, findings, MAX_FINDINGS)
+  return { ...result, sound, broken: false, errors, misplaced }
 }
 
 /** A file of another kind is one mistake, whatever is in it. */
@@ -164,25 +179,36 @@ function foreignFinding(
   return finding('wrong-file', file, `this is ${what}, not ${wanted}`, { ...(range && { range }), hint })
 }
 
-type Checked = SchemaFile & Source & { schema: LoadedSchema }
-
-function reportErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt, ...read }: Checked) {
-  if (errors.length >= MAX_FINDINGS) findings.push(tooMany(read.file))
-  const context = { ...read, describe: describer(nodes) }
-  const misspelt = misspeltKeys(errors)
-  for (const error of errors) {
-    if (findings.length > MAX_FINDINGS) return
-    const node = nodes.at(pointerPath(error.instancePath, read.value))
-    if (node && spoilt.has(node)) continue
-    const { missingProperty } = error.params
-    if (missingProperty && misspelt.has(`${error.instancePath} ${missingProperty}`)) continue
-    const found = schemaFinding(error, context)
-    if (found) findings.push(toFinding(found, context))
-  }
+interface Read extends Place {
+  /** Its removed keys are deleted. */
+  value: Json
+  findings: Finding[]
 }
 
-/** A key that is missing because it is misspelt is reported once, as an unknown key. */
-function misspeltKeys(errors: readonly ErrorObject[]): Set<string> {
-  const unknown = errors.filter(({ keyword }) => keyword === 'additionalProperties')
-  return new Set(unknown.slice(0, MAX_FINDINGS).map((error) => `${error.instancePath} ${meantKey(error)}`))
+/**
+ * The errors that are left once the keys of `removed-keys.json` are taken out of the value: each becomes a warning that
+ * says what applies now, so that files of earlier versions are still served.
+ */
+function withoutRemovedKeys(
+  errors: readonly ErrorObject[],
+  file: SchemaName,
+  { value, findings, ...place }: Read,
+): ErrorObject[] {
+  return errors.filter(({ instancePath, params, parentSchema }) => {
+    const key: string | undefined = params.additionalProperty
+    const { title } = (parentSchema ?? {}) as SchemaNode
+    const removed = REMOVED.find((row) => row.file === file && row.in === title && row.key === key)
+    if (!removed || key === undefined) return true
+    const path = pointerPath(instancePath, value)
+    delete (valueAt(value, path) as JsonObject)[key]
+    const report = {
+      code: 'removed-key' as const,
+      path: [...path, key],
+      isKey: true,
+      message: `${quote(key)} was removed and is ignored: ${removed.now}`,
+      hint: 'Remove the key',
+    }
+    findings.push(toFinding(report, place))
+    return false
+  })
 }

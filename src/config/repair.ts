@@ -1,13 +1,11 @@
 import type { ErrorObject } from 'ajv'
 import { isObject, type Json, type JsonObject, pointerOf, setOwn, stringify, valueAt } from '../json/index.ts'
+import { adviseOn, written } from './misplaced.ts'
 import type { Path } from './model.ts'
-import { meantKey, pointerPath } from './schema-findings.ts'
+import { pointerPath } from './schema-findings.ts'
 import { type LoadedSchema, schemaErrorsOf } from './schemas.ts'
 import { type Shape, shapeAt } from './shape.ts'
 import type { Nodes, YamlNode } from './yaml/places.ts'
-
-/** Taking a value out may make its map faulty, and that the list that holds it. */
-const MAX_ROUNDS = 12
 
 interface Faulty {
   file: string
@@ -19,6 +17,8 @@ interface Faulty {
   errors: readonly ErrorObject[]
   /** Nodes whose values are not what was meant. */
   spoilt: ReadonlySet<YamlNode>
+  /** Keys that are elsewhere than they belong, such as `routers[].prefix`. */
+  misplaced: ReadonlySet<string>
 }
 
 /** A value that the schema accepts, good enough to look for more that is wrong; never to be served. */
@@ -47,17 +47,25 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
   let { errors } = faulty
   for (const path of spoiltPaths(faulty)) leaveOut(tree, path, around)
   for (let round = 0; round === 0 || errors.length > 0; round++) {
-    if (round === MAX_ROUNDS || errors.length >= most) return undefined
+    // Taking a value out may make its map faulty, and that the list that holds it.
+    if (round === 12 || errors.length >= most) return undefined
     // First the keys: what is missing may be there under another name.
-    for (const error of errors)
-      if (error.keyword === 'additionalProperties') mendKey(error, tree, schema.shape)
+    for (const error of errors) if (error.keyword === 'additionalProperties') mendKey(error, tree, schema)
     for (const error of errors) if (error.keyword !== 'additionalProperties') mend(error, tree, around)
     tree.close()
     errors = schemaErrorsOf(tree.value, size, schema, nodes, most)
   }
   const { value } = tree
   for (const i of (value.tools as Json[] | undefined)?.keys() ?? []) openArguments(['tools', i], tree)
-  return { value, nodes, doubtful: (path) => tree.changed(path) }
+  const lists = [...faulty.misplaced].map((key) => (key === 'prefix' ? 'routers' : key.replace(/\[\].*/, '')))
+  // A list that is not there may have been meant to be, with the key that stands elsewhere.
+  const absent = new Set(lists.filter((key) => !(key in value)))
+  const doubtful = (path: Path) =>
+    tree.changed(path) ||
+    (path.length === 1 && absent.has(String(path[0]))) ||
+    (faulty.misplaced.size > 0 &&
+      faulty.misplaced.has(written(path.map((key) => (typeof key === 'number' ? '[]' : key)))))
+  return { value, nodes, doubtful }
 }
 
 type Key = string | number
@@ -163,15 +171,15 @@ function spoiltPaths({ value, nodes, spoilt }: Faulty): Path[] {
   return visit(value, [])
 }
 
-function mendKey(error: ErrorObject, tree: Tree, whole: Shape) {
+function mendKey(error: ErrorObject, tree: Tree, schema: LoadedSchema) {
   const { instancePath, params } = error
   const path = pointerPath(instancePath, tree.value)
-  const close = meantKey(error)
+  const { means: close } = adviseOn(error, path, schema)
   const own = [...path, params.additionalProperty]
   const value = tree.at(own)
   if (!close || value === undefined || tree.at([...path, close]) !== undefined)
     return tree.put(own, undefined)
-  tree.rename(own, close, shaped(value, shapeAt(whole, [...path, close])))
+  tree.rename(own, close, shaped(value, shapeAt(schema.shape, [...path, close])))
 }
 
 /** Under a key that is not known scalars were read as YAML says: where a text is wanted they become texts. */
@@ -249,6 +257,7 @@ const content = (): JsonObject => ({ type: 'text', text: TEMPLATE })
 const CURES: [RegExp, Cure][] = [
   // Unique, as the path of the file is.
   [/^\/name$/, { fill: (_holder, { file }) => file }],
+  [/^\/prefix$/, fill('/unnamed')],
   [/^\/(?:servers|mcpServers|tools|prompts|tools\/\d+\/args)\/\d+\/name$/, fill('unnamed')],
   [/^\/routers\/\d+\/server$/, fill('unnamed')],
   [/^\/routers\/\d+\/prefix$/, fill('/unnamed')],
@@ -256,6 +265,7 @@ const CURES: [RegExp, Cure][] = [
   // Without a server the tools would have no `.Config`.
   [/^\/servers$/, { fill: (_holder, around) => [serverOf(around)] }],
   [/^\/servers\/\d+$/, { fill: (_holder, around) => serverOf(around) }],
+  [/^\/servers\/\d+\/baseUrl$/, fill('http://localhost')],
   [/^\/servers\/\d+\/config$/, { fill: (_holder, { configNames }) => configOf(configNames()) }],
   [/^\/servers\/\d+\/config\/[^/]*$/, fill('http://localhost')],
   [/^\/tools\/\d+\/endpoint$/, fill(`http://localhost/${TEMPLATE}`)],

@@ -1,7 +1,8 @@
 import type { ErrorObject } from 'ajv'
 import { type Place, type Report, suggest } from '../findings/index.ts'
-import { isObject, pointerSegments, valueAt } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, pointerSegments, valueAt } from '../json/index.ts'
 import { nearest, quote, quoteAll, shorten } from '../text/index.ts'
+import { type Advice, foreignTypeHint, meantValue } from './misplaced.ts'
 import type { Path } from './model.ts'
 import type { LoadedSchema } from './schemas.ts'
 import { type SchemaNode, shapeAt, titled } from './shape.ts'
@@ -13,14 +14,13 @@ interface Context extends Place {
   describe: Describe
 }
 
-/** Describes a validation error in plain words, with its exact place; undefined if it only repeats another one. */
+/** Describes a validation error in plain words, with its exact place; undefined where `unknownKeys` or another error says it. */
 export function schemaFinding(error: ErrorObject, context: Context): Report | undefined {
   const path = pointerPath(error.instancePath, context.value)
   switch (error.keyword) {
     case 'if':
-      return undefined
     case 'additionalProperties':
-      return unknownKey(error, path, context)
+      return undefined
     case 'required':
       return missingKey(error, path, context)
     case 'type':
@@ -57,88 +57,20 @@ function valuePlace(path: Path, context: Context): Pick<Report, 'path' | 'isKey'
   return typeof value === 'object' && value !== null ? objectPlace(path, context) : { path }
 }
 
-/** Keys of Unla, and keys known from elsewhere, that have another name or place here. */
-const ELSEWHERE = new Map([
-  [
-    'allowAuthorizationPassThrough',
-    'Write `headers: {Authorization: "{{.Request.Headers.Authorization}}"}` instead',
-  ],
-  ['target_url', '`target_url` belongs under `api` of a notifier'],
-  ['contentType', 'Write `headers: {Content-Type: application/json}` instead'],
-  ...['query', 'queryParams'].map((key): [string, string] => [
-    key,
-    'Write `?name={{.Args.name}}` at the end of `endpoint`, or an argument with `position: query`',
-  ]),
-])
-
-/** Keys of other formats for the address that the endpoints of a server have in common. */
-const BASE_URLS = ['baseUrl', 'baseURL', 'base_url', 'url', 'host']
-const BASE_URL_HINT =
-  'Write `config: {url: …}` in the server, and begin each `endpoint` with `{{.Config.url}}`'
-
-/** Keys that other formats have for what is meant, by the key that an object has here. */
-const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
-  endpoint: ['url', 'uri', 'href', 'path'],
-  url: ['endpoint', 'uri', 'href', 'serverUrl', 'httpUrl'],
-  env: ['environment'],
-  server: ['service', 'upstream', 'backend'],
-  method: ['verb', 'httpMethod'],
-  description: ['summary', 'desc'],
-  args: ['params', 'parameters', 'arguments'],
-  arguments: ['args', 'params', 'parameters'],
-  position: ['in', 'location'],
-  requestBody: ['body'],
-  prefix: ['path'],
-}
-
-/** The known key for an unknown key of another format. A key that is already present is not suggested. */
-function synonym({ params, data, parentSchema }: ErrorObject): string | undefined {
-  const { properties = {} } = parentSchema as SchemaNode
-  const given = data as Record<string, unknown>
-  return Object.keys(SYNONYMS).find(
-    (own) =>
-      SYNONYMS[own]!.includes(params.additionalProperty) &&
-      properties[own] &&
-      !(own in given) &&
-      // A schema is no list of arguments.
-      (properties[own].type !== 'array' || Array.isArray(given[params.additionalProperty])),
-  )
-}
-
-/** The known key that an unknown one (`additionalProperties`) most likely means. */
-export function meantKey(error: ErrorObject): string | undefined {
-  const { properties = {} } = error.parentSchema as SchemaNode
-  return synonym(error) ?? nearest(error.params.additionalProperty, Object.keys(properties))
-}
-
-/** The hint for a key of another format. */
-function elsewhere(key: string, known: readonly string[]): string | undefined {
-  const isOfServers = known.includes('config') || known.includes('servers')
-  return ELSEWHERE.get(key) ?? (isOfServers && BASE_URLS.includes(key) ? BASE_URL_HINT : undefined)
-}
-
-function unknownKey(error: ErrorObject, path: Path, { schema }: Context): Report {
-  const { params, parentSchema } = error
-  const key = params.additionalProperty as string
-  const known = Object.keys((parentSchema as SchemaNode).properties ?? {})
-  const homes = schema.homes.get(key)
-  const meant = synonym(error)
-  const { suggestion, fix } = meant
-    ? { suggestion: meant, fix: { was: key, now: meant } }
-    : suggest(key, known)
-  const hint =
-    elsewhere(key, known) ??
-    (homes
-      ? `\`${key}\` belongs in ${homes.join(' or ')}`
-      : `Known keys: ${quoteAll(known)}; keys of your own start with \`x-\``)
+/** Unknown keys of one object that are one mistake; the first has the place. */
+export function unknownKeys(
+  { keys, path, advice }: { keys: readonly string[]; path: Path; advice: Advice },
+  schema: LoadedSchema,
+): Report {
+  const { suggestion, fix, hint } = advice
   return {
     code: 'unknown-key',
-    path: [...path, key],
+    path: [...path, keys[0]!],
     isKey: true,
-    message: `unknown key ${quote(key)} in ${objectNoun(path, schema)}`,
-    ...(suggestion === undefined
-      ? { hint }
-      : { suggestion, ...(fix && { fix }), hint: 'Keys of your own start with `x-`' }),
+    message: `unknown key${keys.length > 1 ? 's' : ''} ${keys.map(quote).join(' and ')} in ${objectNoun(path, schema)}`,
+    ...(suggestion === undefined ? {} : { suggestion }),
+    ...(fix && { fix }),
+    hint,
   }
 }
 
@@ -205,15 +137,19 @@ function requiredHint(data: unknown, path: Path): string | undefined {
 function typeHint(type: string | string[], data: unknown, path: Path, schema: SchemaNode): string {
   const { examples, items } = schema
   if (data === null) return 'Give it a value, or remove the key'
+  const key = [...path].reverse().find((one) => typeof one === 'string') ?? ''
+  const shown = exampleValue(schema)
+  const inside = typeof path.at(-1) === 'number' ? '- ' : `${key}: `
+  const such = shown === undefined ? '' : `, such as \`${inside}${flow(shown)}\``
   if (type === 'array') {
-    if (typeof data !== 'object') return 'Write each item on a line of its own after `- `'
+    if (typeof data !== 'object') return `Write each item on a line of its own after \`- \`${such}`
     const [first = '', member] = Object.entries(data)[0] ?? []
     // A map of named members, as other formats write it.
     if (isObject(items) && isObject(member) && !('name' in data))
       return `Write an item for each of them, with its key as the name: ${quote(`- name: ${first}`)}, and the rest below it`
-    return 'Put `- ` before each item'
+    return /^-\S/.test(first) ? 'Write a space after each `-`' : 'Put `- ` before each item'
   }
-  if (type === 'object') return 'Write it as `key: value` lines'
+  if (type === 'object') return `Write it as \`key: value\` lines${such}`
   if (typeof data === 'object' && data !== null && path.length > 0) {
     // `{{…}}` without quotes is a key that YAML cannot hold, which leaves an empty object.
     if (Object.keys(data).length === 0) return 'Put a value that starts with a template in quotes'
@@ -223,51 +159,70 @@ function typeHint(type: string | string[], data: unknown, path: Path, schema: Sc
   return type === 'boolean' ? 'Write `true` or `false`' : `Write ${describeType(type)}`
 }
 
-/** Names that other languages have for what is meant. */
-const MEANT = new Map([
-  ['int', 'integer'],
-  ['bool', 'boolean'],
-  ['str', 'string'],
-  ['text', 'string'],
-  ['float', 'number'],
-  ['double', 'number'],
-  ['list', 'array'],
-  ['map', 'object'],
-  ['dict', 'object'],
-  ['http', 'streamable-http'],
-  ['formdata', 'form-data'],
-])
+/** A value in one line of YAML. */
+function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+  if (isObject(value as Json))
+    return `{${Object.entries(value as JsonObject)
+      .map(([key, one]) => `${key}: ${flow(one)}`)
+      .join(', ')}}`
+  const text = String(value)
+  return typeof value === 'string' && !/^[\w./][\w ./:@-]*$/.test(text) ? JSON.stringify(text) : text
+}
+
+/** The example of a schema; of an object without one, its required keys, or the first with an example. */
+function exampleValue({
+  examples = [],
+  enum: allowed = [],
+  type,
+  properties = {},
+  required,
+}: SchemaNode): unknown {
+  if (examples.length || allowed.length) return examples[0] ?? allowed[0]
+  if (type !== 'object') return undefined
+  const entries = Object.entries(properties).map(([key, member]) => [key, exampleValue(member)] as const)
+  const known = entries.filter(([, one]) => one !== undefined)
+  const chosen = required ? known.filter(([key]) => required.includes(key)) : known.slice(0, 1)
+  return chosen.length ? Object.fromEntries(chosen) : undefined
+}
 
 /** The allowed value that another language calls so. */
 export function sureChoice(data: unknown, allowed: readonly string[]): string | undefined {
-  const meant = typeof data === 'string' ? MEANT.get(data.toLowerCase()) : undefined
-  return allowed.find((one) => one === meant)
+  return allowed.find((one) => one === meantValue(data))
 }
 
 function notAllowed({ params, data }: ErrorObject, path: Path, context: Context): Report {
   const allowed = (params.allowedValues as unknown[]).map(String)
   const at = valuePlace(path, context)
-  const isAuthMode = path.at(-1) === 'mode' && path.at(-2) === 'auth'
+  const isAuthMode = path.at(-1) === 'type' && path.at(-2) === 'auth'
   if (isAuthMode && typeof data === 'string' && !nearest(data, allowed)) {
     return {
       code: 'unsupported-auth',
       ...at,
       message: `authentication by ${quote(data)} is not supported`,
-      hint: 'Use `mode: jwt` with `issuers`, or `mode: bearer` with `tokens`; a router is never served open when its file asks for authentication',
+      hint: 'Use `type: jwt` with `issuers`, or `type: bearer` with `tokens`; a router is never served open when its file asks for authentication',
     }
   }
+  const own =
+    path.at(-1) === 'type' && typeof data === 'string'
+      ? foreignTypeHint(String(path.at(-2)), data)
+      : path.at(-1) === 'position' && data === 'cookie'
+        ? 'Write it into `headers` of the tool: `Cookie: "name={{.Args.name}}"`'
+        : undefined
   const sure = sureChoice(data, allowed)
   const meant =
-    sure !== undefined
-      ? { suggestion: sure, fix: { was: String(data), now: sure } }
-      : typeof data === 'string'
-        ? suggest(data, allowed)
-        : {}
+    own !== undefined
+      ? { hint: own }
+      : sure !== undefined
+        ? { suggestion: sure, fix: { was: String(data), now: sure } }
+        : typeof data === 'string'
+          ? suggest(data, allowed)
+          : {}
   return {
     code: typeof data === 'string' ? 'invalid-value' : 'wrong-type',
     ...at,
     message: `${subject(path)} must be one of ${quoteAll(allowed)}; got ${context.describe(path, data)}`,
-    ...('suggestion' in meant ? meant : { hint: 'Write one of the allowed values' }),
+    ...(Object.keys(meant).length ? meant : { hint: 'Write one of the allowed values' }),
   }
 }
 

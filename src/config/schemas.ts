@@ -6,18 +6,17 @@ import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../json/index.ts'
 import { lowerFirst } from '../text/index.ts'
 import { makeAjv } from './json-schema/ajv.ts'
-import { homesOf, type SchemaNode, type Shape, shapeOf } from './shape.ts'
+import { type SchemaNode, type Shape, shapeOf } from './shape.ts'
 import type { Nodes } from './yaml/places.ts'
 
 export interface LoadedSchema {
+  name: SchemaName
   schema: SchemaNode
   shape: Shape
   /** Collects all errors. */
   validate: ValidateFunction
   /** Stops at the first error. */
   validateFirst: ValidateFunction
-  /** Where each key is known, in words. */
-  homes: ReadonlyMap<string, string[]>
 }
 
 export type SchemaName = 'configuration' | 'settings' | 'lint'
@@ -32,6 +31,7 @@ export function loadSchema(name: SchemaName): LoadedSchema {
   const shape = shapeOf(schema)
   let firstOnly: ValidateFunction | undefined
   const result: LoadedSchema = {
+    name,
     schema,
     shape,
     validate: precompiled(name) ?? schemaAjv(true).compile(schema),
@@ -39,7 +39,6 @@ export function loadSchema(name: SchemaName): LoadedSchema {
       firstOnly ??= schemaAjv(false).compile(schema)
       return firstOnly
     },
-    homes: homesOf(shape),
   }
   loaded.set(name, result)
   return result
@@ -68,18 +67,27 @@ export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
   })
   ajv.addFormat('regex', isRegex)
   // For editors, and for what becomes of the values.
-  for (const keyword of ['defaultSnippets', 'x-form', 'x-model']) ajv.addKeyword(keyword)
+  for (const keyword of ['defaultSnippets', 'x-form', 'x-model', 'x-was']) ajv.addKeyword(keyword)
   return ajv
 }
 
-/** The text of `schemas/<name>.schema.json` as an object, for those who print it. */
+/** The schema of a kind of file, with the definitions of `common.schema.json` that it refers to. */
 export function schemaFile(name: SchemaName): SchemaNode {
-  // The folder is at the same place seen from src/config, dist/config and dist/bin.
-  const url = new URL(`../../schemas/${name}.schema.json`, import.meta.url)
-  return JSON.parse(readFileSync(url, 'utf8'))
+  const text = schemaText(name)
+  const schema: SchemaNode = JSON.parse(text.replaceAll(`${COMMON}#`, '#'))
+  if (!text.includes(COMMON)) return schema
+  const { $defs }: SchemaNode = JSON.parse(schemaText('common'))
+  return { ...schema, $defs: { ...$defs, ...schema.$defs } }
 }
 
-export function isRegex(text: string): boolean {
+const COMMON = 'common.schema.json'
+
+function schemaText(name: string): string {
+  // The folder is at the same place seen from src/config, dist/config and dist/bin.
+  return readFileSync(new URL(`../../schemas/${name}.schema.json`, import.meta.url), 'utf8')
+}
+
+function isRegex(text: string): boolean {
   return regexFault(text) === undefined
 }
 

@@ -10,7 +10,7 @@ const MAX_SIZE = 64 * 1024
 /** Values that `${file:…}` read, by environment: a new environment reads them again. */
 const read = new WeakMap<Env, Map<string, Secret>>()
 
-export type Secret = { value: string } | { fault: string }
+type Secret = { value: string } | { fault: string }
 
 /**
  * The value of `${file:/path}`, without the line break at its end; the same for the same environment.

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { type Finding, toFinding } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { filled } from './build.ts'
-import type { Admin, Plants, Storage, Tls, Settings as Written } from './generated.ts'
+import type { Admin, Plants, Storage, Tls, Vault, Settings as Written } from './generated.ts'
 import { parseListen, socketPath } from './listen.ts'
 import type {
   Env,
@@ -14,6 +14,7 @@ import type {
   Settings,
   Source,
   StorageSettings,
+  VaultSettings,
 } from './model.ts'
 import { readSchemaFile } from './read.ts'
 import { describeValue, schemaFinding } from './schema-findings.ts'
@@ -61,7 +62,7 @@ const OUTER: Record<keyof SettingsFlags, readonly string[]> = {
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 export type GivenSettings = Record<string, any>
 
-export interface SettingsFile {
+interface SettingsFile {
   /** The values of the file; empty when they are not of the right form. */
   given: GivenSettings
   /** With flags, variables and defaults. */
@@ -128,7 +129,7 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
   const path = (relative: string) => resolve(folder, relative)
   const logger = { ...given.logger, ...outer.logger }
   const written = filled('settings', { ...given, ...outer, logger }) as unknown as Written
-  const { plants, storage, cluster, publicUrl, admin, tls, ...settings } = written
+  const { plants, storage, vault, cluster, publicUrl, admin, tls, ...settings } = written
   const { signal, api } = settings.notifier ?? {}
   if (signal) signal.pid = path(signal.pid)
   const socket = api && socketPath(api.target_url)
@@ -145,6 +146,7 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
     ...(admin && { admin: buildAdmin(admin, path) }),
     ...(plants && { plants: buildPlants(plants, path) }),
     ...(storage && { storage: buildStorage(storage, path) }),
+    ...(vault && { vault: buildVault(vault, storage, path) }),
     ...(cluster && { cluster: { ...cluster, advertise: originOf(cluster.advertise) } }),
   }
 }
@@ -192,7 +194,22 @@ function buildStorage(
   return type === 'lowdb' ? { type, file: path(file), ...rest } : { type, url, ...rest }
 }
 
-export interface Address {
+/** Logins are in the database of the configurations, if there is one. */
+function buildVault(
+  { key, previousKey, folder }: Vault,
+  storage: Storage | undefined,
+  path: (relative: string) => string,
+): VaultSettings {
+  const { type, url = '' } = storage ?? {}
+  const isDatabase = type === 'postgres' || type === 'mysql'
+  return {
+    key,
+    ...(previousKey !== undefined && { previousKey }),
+    storage: isDatabase ? { type, url } : { type: 'folder', path: path(folder) },
+  }
+}
+
+interface Address {
   host: string
   port: number
 }

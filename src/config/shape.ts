@@ -23,7 +23,6 @@ export interface SchemaNode {
   /** A secret: no finding shows it. */
   writeOnly?: boolean
   examples?: unknown[]
-  deprecated?: boolean
   /**
    * The converted value: `duration`: milliseconds. `size`: bytes. `json`: as in the file, without defaults.
    * `partial`: without defaults, as they depend on the context. `derived`: never absent, see `build.ts`.
@@ -31,6 +30,8 @@ export interface SchemaNode {
   'x-model'?: 'duration' | 'size' | 'json' | 'partial' | 'derived'
   /** Description of the required form for a text that does not match `pattern`. Default: a path, or by `x-model`. */
   'x-form'?: string
+  /** The former name of the key, which is read as well. */
+  'x-was'?: string
 }
 
 /** The part of a schema that reading YAML scalars needs. */
@@ -45,6 +46,8 @@ export interface Shape {
   /** Shape of keys not in `properties`. */
   others: Shape
   items: Shape
+  /** Current names by former names of keys. */
+  renamed: ReadonlyMap<string, string>
 }
 
 export const ANY: Shape = {
@@ -53,6 +56,7 @@ export const ANY: Shape = {
   neverEmpty: false,
   required: new Set(),
   properties: new Map(),
+  renamed: new Map(),
   get others() {
     return ANY
   },
@@ -78,6 +82,9 @@ export function shapeOf(root: SchemaNode): Shape {
     shape.properties = new Map(
       Object.entries(schema.properties ?? {}).map(([key, member]) => [key, build(member)]),
     )
+    shape.renamed = new Map(
+      Object.entries(schema.properties ?? {}).flatMap(([key, { 'x-was': was }]) => (was ? [[was, key]] : [])),
+    )
     shape.others = build(schema.additionalProperties)
     shape.items = build(schema.items)
     return shape
@@ -102,24 +109,7 @@ export function shapeAt(root: Shape, path: readonly (string | number)[]): Shape 
 }
 
 /** The title of a shape inside a sentence: `a tool`, `an MCP server`, `the settings`. */
-export function titled({ title }: Shape, article: 'a' | 'the'): string {
+export function titled({ title }: Pick<Shape, 'title'>, article: 'a' | 'the'): string {
   const noun = /^[A-Z][a-z]/.test(title) ? lowerFirst(title) : title
   return `${article === 'a' && /^[aeiou]|^MCP/.test(noun) ? 'an' : article} ${noun}`
-}
-
-/** Where each key is known, in words: `a tool`, `` `cors` ``. */
-export function homesOf(root: Shape): Map<string, string[]> {
-  const homes = new Map<string, string[]>()
-  const seen = new Set<Shape>([ANY])
-  const visit = (shape: Shape, noun: string) => {
-    if (seen.has(shape)) return
-    seen.add(shape)
-    for (const [key, member] of shape.properties) {
-      homes.set(key, [...(homes.get(key) ?? []), noun])
-      visit(member, `\`${key}\``)
-    }
-    for (const part of [shape.items, shape.others]) visit(part, titled(part, 'a'))
-  }
-  visit(root, titled(root, 'the'))
-  return homes
 }

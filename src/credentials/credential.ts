@@ -1,15 +1,22 @@
 import { bearerToken } from '../access/bearer.ts'
 import type { IssuerParts } from '../access/discovery.ts'
 import type { Identity } from '../access/identity.ts'
-import type { Credentials as CredentialSettings } from '../config/model.ts'
-import { Fault } from '../mcp/fault.ts'
-import { type SentHeader, TokenCache } from './token-cache.ts'
+import type { Configuration, Credentials as CredentialSettings } from '../config/model.ts'
+import { type CallerLogins, Fault, type LoginNeed } from '../mcp/fault.ts'
+import type { StreamedAnswer } from '../net/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import type { LoginServer } from './oauth/flow.ts'
+import { loginName } from './oauth/flow.ts'
+import { type LoginCaller, type LoginParts, ServerLogin } from './oauth/server-login.ts'
+import { askCaller, onLoginChange, showLogins } from './oauth/tickets.ts'
+import type { Vault } from './oauth/vault.ts'
+import { type AskToken, type SentHeader, TokenCache } from './token-cache.ts'
 import { tokenAsker } from './token-endpoint.ts'
 
 export type { SentHeader } from './token-cache.ts'
 
 /** The known facts about a caller. */
-export interface CallerFacts {
+interface CallerFacts {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Absent: the caller is unknown. */
@@ -24,53 +31,122 @@ export interface Credential {
   header(): SentHeader | Fault | Promise<SentHeader | Fault>
   /** A new header after a server refused the old one (401); undefined: there is none. */
   renew(refused: SentHeader): Promise<SentHeader | Fault | undefined>
+  /** The same after it refused the old one for lack of scopes (403). Absent: no login can help. */
+  widen?(refused: SentHeader, challenge: string): Promise<SentHeader | Fault | undefined>
   /** Recently sent values; a new list object when they change. */
   sent(): readonly string[]
+  /** Calls `listener` when the caller logs in or out; returns what ends that. Absent: it is no login of a caller. */
+  onLoginChange?(listener: () => void): () => void
+}
+
+/**
+ * Another header, or a fault, after an answer that refused a request; undefined: there is none, or the answer is no refusal.
+ * A request refused with 401 or 403 was not executed (RFC 9110, 15.5.2 and 15.5.4), so it is safe to repeat.
+ */
+export async function afterRefusal(
+  credential: Credential,
+  sent: SentHeader,
+  { status, headers }: Pick<StreamedAnswer, 'status' | 'headers'>,
+): Promise<SentHeader | Fault | undefined> {
+  if (status === 401) return credential.renew(sent)
+  return status === 403 ? credential.widen?.(sent, String(headers['www-authenticate'] ?? '')) : undefined
 }
 
 /** The `credentials` of one server. */
 export interface Credentials {
   /** Whether each caller has its own credential. */
   readonly perCaller: boolean
+  /** The login of the operator; absent: they need none. */
+  readonly login?: ServerLogin
+  /** Logins of callers; absent: they need none. */
+  readonly callerLogins?: ServerLogin
+  /** The login that a caller lacks, and how it sees its logins; absent: callers need none. */
+  readonly ofCallers?: Omit<CallerLogins, 'server'>
   of(facts: CallerFacts): Credential | Fault
 }
 
 /** A server with `credentials`: of HTTP tools, or an MCP server. */
 interface Owner {
   name: string
+  /** Absent: HTTP tools. */
+  type?: LoginServer['type'] | 'stdio'
+  url?: string
+  baseUrl?: string
   credentials?: CredentialSettings
 }
 
-export type CredentialParts = Pick<IssuerParts, 'http' | 'guards' | 'log'> &
-  Partial<Pick<IssuerParts, 'steady'>>
+/** The configuration of a server. */
+export type OwnerOf = Pick<Configuration, 'tenant' | 'name'>
+
+/**
+ * `guards`: of connections to authorization servers. `steady`: a monotonic clock; default the process's. `vault`: of logins;
+ * absent: there are none.
+ */
+type CredentialParts = Pick<IssuerParts, 'http' | 'guards' | 'log'> &
+  Partial<Pick<IssuerParts, 'steady' | 'now'> & Pick<LoginParts, 'publicUrl' | 'onLogin'>> & {
+    vault?: Vault | undefined
+  }
+
+type CacheParts = Pick<IssuerParts, 'log' | 'steady'>
 
 /** The credentials of a server, created once. Undefined if a server has none. */
-export type CredentialsOf = (server: Owner) => Credentials | undefined
+export type CredentialsOf = (server: Owner, of: OwnerOf) => Credentials | undefined
 
-/** @param given guards: of connections to authorization servers. `steady`: a monotonic clock; default the process's */
 export function credentialsFor(given: CredentialParts): CredentialsOf {
   const parts = { steady: () => performance.now(), ...given }
   const made = new WeakMap<Owner, Credentials>()
-  return (server) => {
-    const { name, credentials } = server
+  return (server, of) => {
+    const { credentials } = server
     if (!credentials) return undefined
-    const one = made.get(server) ?? createCredentials(name, credentials, parts)
+    const one = made.get(server) ?? createCredentials(server, of, credentials, parts)
     made.set(server, one)
     return one
   }
 }
 
+/** The login of a server with `type: oauth`. */
+export function loginOf(
+  { name, type = 'http', url, baseUrl = url }: Owner,
+  { tenant, name: configuration }: OwnerOf,
+  settings: CredentialSettings,
+  { vault, now = Date.now, ...parts }: CredentialParts & { vault: Vault },
+): ServerLogin {
+  const isConstant = baseUrl !== undefined && URL.canParse(baseUrl) && !baseUrl.includes('{{')
+  const at = isConstant ? { url: baseUrl } : {}
+  const server = {
+    tenant,
+    configuration,
+    name,
+    type: type === 'stdio' ? 'http' : type,
+    ...at,
+    settings,
+  } as const
+  return new ServerLogin(server, { vault, now, ...parts })
+}
+
 function createCredentials(
-  server: string,
+  owner: Owner,
+  of: OwnerOf,
   settings: CredentialSettings,
   parts: CredentialParts & Pick<IssuerParts, 'steady'>,
 ): Credentials {
   const { type, header: name, value = '' } = settings
+  const { name: server } = owner
   if (type === 'static') {
     const header = { name: name.toLowerCase(), value }
     const sent = [value]
     const credential = { key: '', header: () => header, renew: async () => undefined, sent: () => sent }
     return { perCaller: false, of: () => credential }
+  }
+  if (type === 'oauth') {
+    const { vault } = parts
+    if (!vault)
+      return {
+        perCaller: false,
+        of: () => new Fault('refused', noVault({ tenant: of.tenant, configuration: of.name, name: server })),
+      }
+    const login = loginOf(owner, of, settings, { ...parts, vault })
+    return settings.for === 'caller' ? callerCredentials(login, parts) : operatorCredentials(login, parts)
   }
   const tokens = new TokenCache(server, tokenAsker(server, settings, parts), parts)
   if (type === 'clientCredentials') {
@@ -89,6 +165,113 @@ function createCredentials(
       return credentialOf(tokens, keyOf(identity), token)
     },
   }
+}
+
+/** One login for all callers. */
+function operatorCredentials(login: ServerLogin, parts: CacheParts): Credentials {
+  const tokens = new TokenCache(login.server.name, (_, refused) => login.token(refused), parts)
+  const credential = withWiden(credentialOf(tokens, '', undefined), login)
+  return { perCaller: false, login, of: () => credential }
+}
+
+/** A login for each caller; one that is missing can be asked for. */
+function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials {
+  const { name } = logins.server
+  // The cache passes text.
+  const askToken: AskToken = (caller = '', refused) =>
+    logins.of(JSON.parse(caller) as LoginCaller).token(refused)
+  const tokens = new TokenCache(name, askToken, parts)
+  const needOf = (caller: LoginCaller): LoginNeed => ({
+    async ask() {
+      const question = await askCaller(logins, caller)
+      if (!(question instanceof Fault))
+        question.completed.then(() => tokens.forget(caller.key)).catch(unexpected('a login'))
+      return question
+    },
+  })
+  const of = (caller: LoginCaller): Credential => {
+    const need = needOf(caller)
+    const asking = async <T>(header: () => T | Promise<T>) => {
+      const got = await header()
+      const isMissing = got instanceof Fault && got.kind === 'refused'
+      return isMissing ? new Fault(got.kind, got.message, { login: need }) : got
+    }
+    const own = withWiden(credentialOf(tokens, caller.key, JSON.stringify(caller)), logins.of(caller))
+    // A server that refuses a new token, too, may take that of another login.
+    const renewed = async (refused: SentHeader) => {
+      const other = await own.renew(refused)
+      if (other) return other
+      const text = `The server ${name} refuses the token of the login: the caller has to log in`
+      const fault = new Fault('refused', text)
+      tokens.giveUp(caller.key, fault)
+      return fault
+    }
+    return {
+      ...own,
+      header: () => asking(own.header) as ReturnType<Credential['header']>,
+      renew: (refused) => asking(() => renewed(refused)),
+      widen: (refused, challenge) =>
+        asking(() => own.widen(refused, challenge)) as ReturnType<typeof own.widen>,
+      onLoginChange: (listener) =>
+        onLoginChange(logins, caller, () => {
+          tokens.forget(caller.key)
+          listener()
+        }),
+    }
+  }
+  return {
+    perCaller: true,
+    callerLogins: logins,
+    of({ identity }) {
+      if (identity) return of(callerOf(identity))
+      return new Fault('refused', `The server ${name} needs a login of the caller, who is not known here`)
+    },
+    ofCallers: {
+      show: async (identity) => identity && showLogins(logins, callerOf(identity)),
+      async missing(identity) {
+        if (!identity) return undefined
+        const caller = callerOf(identity)
+        const header = await of(caller).header()
+        if (header instanceof Fault) return header.login
+        // More scopes may be wanted.
+        const isWhole =
+          (await logins
+            .of(caller)
+            .current()
+            .catch(() => '')) !== undefined
+        return isWhole ? undefined : needOf(caller)
+      },
+    },
+  }
+}
+
+function withWiden(
+  credential: Credential,
+  login: ServerLogin,
+): Credential & Required<Pick<Credential, 'widen'>> {
+  return {
+    ...credential,
+    async widen(refused, challenge) {
+      const wider = await login.widen(challenge, refused.value)
+      return wider === 'other' ? credential.renew(refused) : wider
+    },
+  }
+}
+
+/** Names of tokens in files are unique in their configuration or in the settings only. */
+function callerOf({
+  caller,
+  callerName = caller,
+  issuer,
+  subject,
+  bySettings = false,
+}: Identity): LoginCaller {
+  const key = JSON.stringify([bySettings, caller])
+  return { key, name: callerName, ...(issuer !== undefined && { issuer, subject }) }
+}
+
+function noVault(server: Parameters<typeof loginName>[0]): string {
+  return `The server ${server.name} needs a login: add \`vault\` to the settings, then run \`plantgw login ${loginName(server)}\``
 }
 
 /** Part of the key are scopes and client: tokens of the same person with others may permit other actions. */

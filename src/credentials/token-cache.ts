@@ -1,28 +1,39 @@
 import type { IssuerParts } from '../access/discovery.ts'
 import { Fault } from '../mcp/fault.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { RecentMap } from '../text/index.ts'
 
 /** A header of a request to a server. */
 export interface SentHeader {
   /** In lower case. */
   readonly name: string
   readonly value: string
+  /** Differs for each login that it is of; absent: it is of none. */
+  readonly login?: string | undefined
 }
 
 export interface FetchedToken {
   token: string
   /** Milliseconds. */
   lifetime: number
+  /** Differs for each login; absent: it is of none. */
+  login?: string | undefined
 }
 
-/** Asks for a token. @param subject the token of the caller that it is exchanged for. Never rejects for what a server does */
-export type AskToken = (subject: string | undefined) => Promise<FetchedToken | Fault>
+/**
+ * Asks for a token. Never rejects for what a server does.
+ * @param subject the token of the caller that it is exchanged for
+ * @param refused the value of the header that the server refused, if it did
+ */
+export type AskToken = (subject: string | undefined, refused?: string) => Promise<FetchedToken | Fault>
 
 interface Entry {
   /** The newest token of the caller. */
   subject: string | undefined
   held?: { header: SentHeader; staleAt: number; endsAt: number } | undefined
   asking?: Promise<SentHeader | Fault> | undefined
+  /** The value that the server refused, until there is another one. */
+  refused?: string | undefined
   failed?: { fault: Fault; until: number; subject: string | undefined } | undefined
   /** When a token was last fetched because a server refused the one before. */
   renewed?: number
@@ -30,23 +41,19 @@ interface Entry {
   sent: readonly string[]
 }
 
-/** Callers of one server whose tokens are kept: with their own tokens at most 24 MiB. */
-const MAX_ENTRIES = 1_000
-/** Requests to the token endpoint under way at one time, of one server. */
-const MAX_ASKED = 100
 /** The part of its lifetime after which a token is fetched anew, while calls still use it. */
 const STALE = 0.8
 /** The part of its lifetime after which it is not used: it has to arrive before it expires. */
 const USABLE = 0.95
 /** Milliseconds for which a failure is cached. */
 const FAILURE_TTL = 2_000
-/** Milliseconds after a refusal in which another one fetches no new token: the server refuses all of them. */
+/** Minimum milliseconds between two renewals, for a server that refuses every token. */
 const RENEWAL_PAUSE = 10_000
 
 /** The tokens of one server, by caller: each fetched once for all that wait for it. */
 export class TokenCache {
-  /** The longest unused first. */
-  private readonly entries = new Map<string, Entry>()
+  /** The longest unused first; with the callers' own tokens at most 24 MiB. */
+  private readonly entries = new RecentMap<string, Entry>(1_000)
   private asked = 0
 
   constructor(
@@ -58,6 +65,21 @@ export class TokenCache {
   /** Takes the newest token of a caller. */
   update(key: string, subject: string | undefined): void {
     this.entry(key, subject).subject = subject
+  }
+
+  /** The caller has logged in or out. What was sent is still masked. */
+  forget(key: string): void {
+    const entry = this.entries.get(key)
+    if (entry) entry.held = entry.failed = undefined
+  }
+
+  /** A server refuses each token: none is used for a while. */
+  giveUp(key: string, fault: Fault): void {
+    const entry = this.entries.get(key)
+    if (!entry) return
+    entry.refused = entry.held?.header.value
+    entry.held = undefined
+    entry.failed = { fault, until: this.parts.steady() + RENEWAL_PAUSE, subject: entry.subject }
   }
 
   sent(key: string): readonly string[] {
@@ -86,6 +108,7 @@ export class TokenCache {
       if (entry.renewed !== undefined && now - entry.renewed < RENEWAL_PAUSE) return undefined
       entry.renewed = now
       entry.held = undefined
+      entry.refused = refused.value
     }
     const header = await this.header(key, subject)
     // A server that gives the same token again would be asked for nothing.
@@ -93,16 +116,13 @@ export class TokenCache {
   }
 
   private entry(key: string, subject: string | undefined): Entry {
-    const known = this.entries.get(key)
-    const entry: Entry = known ?? { subject, sent: [] }
-    if (known) this.entries.delete(key)
+    const entry: Entry = this.entries.get(key) ?? { subject, sent: [] }
     this.entries.set(key, entry)
-    if (this.entries.size > MAX_ENTRIES) this.entries.delete(this.entries.keys().next().value as string)
     return entry
   }
 
   private fetch(entry: Entry): Promise<SentHeader | Fault> {
-    if (this.asked >= MAX_ASKED)
+    if (this.asked >= 100)
       return Promise.resolve(
         new Fault('busy', `Too many tokens for the server ${this.server} are being fetched at the moment`),
       )
@@ -116,16 +136,19 @@ export class TokenCache {
 
   private async settle(entry: Entry): Promise<SentHeader | Fault> {
     const { log, steady } = this.parts
-    const { subject } = entry
+    const { subject, refused } = entry
     const begin = steady()
-    const fetched = await this.ask(subject)
+    const fetched = await this.ask(subject, refused)
     if (fetched instanceof Fault) {
+      // Nothing was asked for, and the next call may find a login.
+      if (fetched.kind === 'refused') return fetched
       log.warn({ server: this.server, reason: fetched.message }, 'no token for a server could be fetched')
       entry.failed = { fault: fetched, until: steady() + FAILURE_TTL, subject }
       return fetched
     }
-    const { token, lifetime } = fetched
-    const header = { name: 'authorization', value: `Bearer ${token}` }
+    if (entry.refused === refused) entry.refused = undefined
+    const { token, lifetime, login } = fetched
+    const header = { name: 'authorization', value: `Bearer ${token}`, ...(login !== undefined && { login }) }
     entry.held = { header, staleAt: begin + lifetime * STALE, endsAt: begin + lifetime * USABLE }
     entry.failed = undefined
     if (entry.sent[0] !== header.value) entry.sent = [header.value, ...entry.sent.slice(0, 1)]

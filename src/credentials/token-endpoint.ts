@@ -10,8 +10,6 @@ import type { AskToken, FetchedToken } from './token-cache.ts'
 const MAX_TOKEN = 8_000
 /** Lifetime in seconds of a token without `expires_in` (RFC 6749, 5.1). */
 const DEFAULT_LIFETIME = 300
-/** Maximum lifetime in seconds, as timers and clocks drift. */
-const MAX_LIFETIME = 86_400
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
@@ -67,7 +65,7 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
   else {
     form.set('grant_type', EXCHANGE)
     form.set('subject_token', subject)
-    form.set('subject_token_type', TOKEN_TYPE + settings.subjectTokenType)
+    form.set('subject_token_type', `${TOKEN_TYPE}access_token`)
     form.set('requested_token_type', `${TOKEN_TYPE}access_token`)
   }
   for (const key of ['resource', 'audience'] as const)
@@ -76,11 +74,11 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
   return form
 }
 
-/** Characters of a server's own words. */
-const MAX_WORDS = 200
-
-/** The error in a server's answer (RFC 6749, 5.2), also in nonstandard members. */
-function wordsOf(answer: Record<string, unknown>, secrets: readonly string[]): string {
+/**
+ * The error in a server's answer (RFC 6749, 5.2), also in nonstandard members: in brackets, after a space; empty if there is none.
+ * @param secrets masked in it
+ */
+export function wordsOf(answer: Record<string, unknown>, secrets: readonly string[]): string {
   const { error, error_description: description, message, detail } = answer
   const words = [error, description, message, detail].filter((one) => typeof one === 'string' && one !== '')
   const said = secrets
@@ -91,7 +89,7 @@ function wordsOf(answer: Record<string, unknown>, secrets: readonly string[]): s
     ])
     .reduce((rest, form) => rest.replaceAll(form, '***'), words.slice(0, 2).join(': '))
   const text = visible(said.replace(/\s+/g, ' ').trim())
-  return text && ` (${shorten(text, MAX_WORDS)})`
+  return text && ` (${shorten(text, 200)})`
 }
 
 /** @param secrets that the request held @throws TokenFault */
@@ -112,7 +110,8 @@ function tokenOf({ status, body }: HttpAnswer, origin: string, secrets: readonly
   // Some servers write the number as a text.
   const seconds = lifetime === undefined || lifetime === null ? DEFAULT_LIFETIME : Number(lifetime)
   const known = Number.isFinite(seconds) ? seconds : DEFAULT_LIFETIME
-  return { token, lifetime: Math.min(Math.max(known, 0), MAX_LIFETIME) * 1000 }
+  // Maximum lifetime in seconds, as timers and clocks drift.
+  return { token, lifetime: Math.min(Math.max(known, 0), 86_400) * 1000 }
 }
 
 /** Converts a network fault for callers that wait for a token. */

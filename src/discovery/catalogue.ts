@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject, plain, stringify } from '../json/index.ts'
 import { inTurns, nearest, pause, proposal, shorten, tokensIn } from '../text/index.ts'
 import {
+  DEFAULT_RESULTS,
   DESCRIBE,
   DISCOVERY_TOOLS,
   discoveryTools,
@@ -9,11 +10,9 @@ import {
   MAX_RESULTS,
   SEARCH,
 } from './discovery-tools.ts'
-import { countsText, countText, overviewOf } from './overview.ts'
-import { declared } from './searchable.ts'
 import { lineOf } from './signature.ts'
 import { indexSteps, type ToolIndex } from './tool-index.ts'
-import type { Discovery, ToolWords } from './tool-words.ts'
+import { declared, type SearchableTool } from './tool-texts.ts'
 
 /** The answer of a discovery tool: text with advice in case of errors. */
 export interface DiscoveryAnswer {
@@ -37,9 +36,6 @@ export interface Catalogue {
   unknown(name: string): string
 }
 
-/** Maximum characters of definitions in one answer. */
-const MAX_DESCRIPTIONS = 200_000
-
 /** @param listed tools as listed to the caller */
 export function createCatalogue(listed: readonly JsonObject[], policy: Discovery): Catalogue {
   const tools = listed.filter(({ name }) => typeof name === 'string' && !DISCOVERY_TOOLS.has(name))
@@ -53,7 +49,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
   const unknown = (name: string) => unknownText(name, [...byName.keys()])
 
   async function search(given: JsonObject): Promise<DiscoveryAnswer> {
-    const asked = readSearch(given, policy.results)
+    const asked = readSearch(given)
     if ('isError' in asked) return asked
     const { queries, group, limit } = asked
     if (group !== undefined && !groups.has(group)) {
@@ -63,7 +59,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
     }
     const searchables = () =>
       tools.map((tool, i) => ({ ...declared(tool), ...words[i], group: words[i]?.group ?? words[i]?.server }))
-    index ??= inTurns(indexSteps(searchables(), policy))
+    index ??= inTurns(indexSteps(searchables()))
     const isIn = (at: number) => words[at]?.group === group || words[at]?.server === group
     const accepts = group === undefined ? undefined : isIn
     const built = await index
@@ -90,7 +86,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
       if (whole) return tools
       shown ??= [
         ...tools.filter(({ name }) => policy.pins(name as string)),
-        ...discoveryTools(overviewOf(words), policy.results),
+        ...discoveryTools(overviewOf(words)),
       ]
       return shown
     },
@@ -105,7 +101,7 @@ function describeTools(given: JsonObject, byName: ReadonlyMap<string, JsonObject
   const names = [given.names ?? []].flat()
   if (!isTexts(names, MAX_DESCRIBED))
     return error(`\`names\` of ${DESCRIBE} must be an array of 1 to ${MAX_DESCRIBED} names of tools`)
-  let left = MAX_DESCRIPTIONS
+  let left = 200_000
   // Only for the first unknown name, as finding similar names is slow.
   let hasProposed = false
   const texts = [...new Set(names)].map((name) => {
@@ -117,7 +113,7 @@ function describeTools(given: JsonObject, byName: ReadonlyMap<string, JsonObject
     }
     const whole = stringify(tool)
     // A single definition is truncated instead of omitted, so that each can be requested.
-    const text = left === MAX_DESCRIPTIONS ? shorten(whole, left) : whole
+    const text = left === 200_000 ? shorten(whole, left) : whole
     if (text.length > left)
       return `${shorten(name, 80)}: too long to be described together with the others; describe it alone`
     left -= text.length
@@ -153,7 +149,7 @@ interface Search {
   limit: number
 }
 
-function readSearch(given: JsonObject, results: number): Search | (DiscoveryAnswer & { isError: true }) {
+function readSearch(given: JsonObject): Search | (DiscoveryAnswer & { isError: true }) {
   const { query, queries, group } = given
   // Clients may fill unused arguments with empty strings.
   const all = [query ?? [], queries ?? []].flat().filter((one) => one !== '')
@@ -161,7 +157,7 @@ function readSearch(given: JsonObject, results: number): Search | (DiscoveryAnsw
     return error(
       `${SEARCH} takes 1 to ${MAX_QUERIES} \`queries\`, an array of texts such as ["create pull request", "open a pull request"]`,
     )
-  const limit = plain(given.limit ?? results)
+  const limit = plain(given.limit ?? DEFAULT_RESULTS)
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1)
     return error(`\`limit\` of ${SEARCH} must be a whole number from 1 to ${MAX_RESULTS}`)
   if (group !== undefined && group !== null && typeof group !== 'string')
@@ -192,7 +188,7 @@ function notFound(name: string): string {
 }
 
 /** The call of another tool in the arguments of `call_tool` or `call_read_tool`. */
-export interface ToolCall {
+interface ToolCall {
   name: string
   arguments: JsonObject
 }
@@ -232,4 +228,64 @@ function readArguments(given: Json, parse: (text: string) => Json): Json {
   } catch {
     return null
   }
+}
+
+/** Maximum groups named, of one server and in all. */
+const MAX_GROUPS = 80
+
+/** `1,222 tools. Groups: repos (201), actions (183), …`, or one line of groups for each server. */
+function overviewOf(words: readonly (ToolWords | undefined)[]): string {
+  const servers = new Map<string, Map<string, number>>()
+  for (const one of words) {
+    const { server = '', group = server } = one ?? {}
+    const groups = servers.get(server) ?? new Map<string, number>()
+    servers.set(server, groups.set(group, (groups.get(group) ?? 0) + 1))
+  }
+  const total = `${countText(words.length)} ${words.length === 1 ? 'tool' : 'tools'}.`
+  const all = [...servers]
+  const [only] = all
+  if (all.length === 1 && only) return only[1].size > 1 ? `${total} Groups: ${countsText(only[1])}` : total
+  // If each server is a single group, separate lines would be redundant.
+  if (all.every(([server, groups]) => groups.size === 1 && groups.has(server)))
+    return `${total} Servers: ${countsText(new Map(all.map(([server, groups]) => [server, groups.get(server)!])))}`
+  const each = Math.max(3, Math.floor(MAX_GROUPS / all.length))
+  const lines = all
+    .slice(0, MAX_GROUPS)
+    .map(([server, groups]) => `- ${shorten(server, 60)}: ${countsText(groups, each)}`)
+  const left = all.length - lines.length
+  return [`${total} Servers, and their groups:`, ...lines, ...(left > 0 ? [`- ${left} more`] : [])].join('\n')
+}
+
+/** `repos (201), actions (183), 4 more`: largest first, equal ones by name. */
+function countsText(counts: ReadonlyMap<string, number>, most = MAX_GROUPS): string {
+  const sorted = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+  const shown = sorted.slice(0, most).map(([name, n]) => `${shorten(name, 60)} (${countText(n)})`)
+  const left = sorted.length - shown.length
+  return [...shown, ...(left > 0 ? [`${left} more`] : [])].join(', ')
+}
+
+function countText(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+/** The tools that `tools/list` shows: all tools, only discovery and pinned tools, or automatically by size. */
+type ListingMode = 'list' | 'search' | 'auto'
+
+/** Search words of a tool from the configuration. */
+export type ToolWords = Pick<SearchableTool, 'group' | 'keywords' | 'method' | 'path'> & {
+  /** Name of its server. */
+  server: string
+}
+
+/** How a route shows its tools. A reload that changes the route creates a new one. */
+export interface Discovery {
+  readonly mode: ListingMode
+  /** Estimated tokens of the list beyond which `auto` uses search. */
+  readonly above: number
+  /** Whether a tool stays listed in search mode, by its name for clients. */
+  pins(tool: string): boolean
+  /** By name for clients; undefined: none. */
+  wordsOf(tool: string): ToolWords | undefined
+  /** Equal for equal configurations. */
+  readonly key: string
 }

@@ -11,6 +11,8 @@ export const CALL = 'call_tool'
 export const DISCOVERY_TOOLS: ReadonlySet<string> = new Set([SEARCH, DESCRIBE, CALL_READ, CALL])
 
 export const MAX_QUERIES = 5
+/** Results of a search without `limit`. */
+export const DEFAULT_RESULTS = 6
 export const MAX_RESULTS = 20
 export const MAX_DESCRIBED = 10
 
@@ -18,7 +20,7 @@ const READS = { readOnlyHint: true, openWorldHint: false }
 const WRITES = { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
 
 /** Their definitions for `tools/list`. @param overview of the searchable tools */
-export function discoveryTools(overview: string, results: number): JsonObject[] {
+export function discoveryTools(overview: string): JsonObject[] {
   return [
     {
       name: SEARCH,
@@ -40,7 +42,7 @@ export function discoveryTools(overview: string, results: number): JsonObject[] 
             type: 'integer',
             minimum: 1,
             maximum: MAX_RESULTS,
-            default: results,
+            default: DEFAULT_RESULTS,
             description: 'Results at most',
           },
         },

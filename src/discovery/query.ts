@@ -1,4 +1,4 @@
-import { isOneEdit } from '../text/index.ts'
+import { groupBy, isOneEdit } from '../text/index.ts'
 import { STOP_WORDS, stemOf, wordsOf } from './stemming.ts'
 import { type Synonyms, withoutFillers } from './synonyms.ts'
 
@@ -6,7 +6,6 @@ import { type Synonyms, withoutFillers } from './synonyms.ts'
 export interface Vocabulary {
   termOf(stem: string): number | undefined
   ofLength(length: number): readonly string[]
-  /** Tools that have a term. */
   sizeOf(term: number): number
   /** Weight of a word that `size` tools have. */
   rarity(size: number): number
@@ -15,7 +14,7 @@ export interface Vocabulary {
 }
 
 /** Words that together may replace a part of a query. */
-export interface Alternative {
+interface Alternative {
   terms: readonly { term: number; rarity: number }[]
   stems: readonly string[]
   weight: number
@@ -29,28 +28,20 @@ export interface Term {
   alternatives: readonly Alternative[]
 }
 
-/** UTF-16 units and words of a query that are read. */
-const MAX_QUERY = 1_000
-const MAX_WORDS = 24
 /** Weight of a word that is not the query's own. */
 const SYNONYM = 0.85
 const MISSPELT = 0.8
 /** Minimum letters of a word for which misspellings are searched, with one letter changed. */
 const LEAST_LETTERS = 4
-const MAX_MISSPELT = 4
-const MAX_CORRECTIONS = 4
-/** Phrases whose alternatives an index remembers. */
-const MAX_MEANINGS = 1_000
 
 /** Particles that may be separated from their verb: `throw the old one away`. */
 const PARTICLES: ReadonlySet<string> = new Set('away back down in off on out over up'.split(' '))
-const MAX_APART = 5
 
 const NONE: readonly never[] = []
 
 /** The words of a query: work is bounded however long the text is. */
 export function wordsOfQuery(query: string): readonly string[] {
-  return wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS)
+  return wordsOf(query.slice(0, 1_000), 24)
 }
 
 /** The terms of a query, each word with its alternatives. @param given from `wordsOfQuery` */
@@ -78,7 +69,7 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
     const others = joined[i]!.length > 0 ? [...joined[i]!, ...meanings] : meanings
     const term = termOf(word, own, others, vocabulary)
     if (term) terms.push(term)
-    else if (stem.length >= LEAST_LETTERS && corrected++ < MAX_MISSPELT) {
+    else if (stem.length >= LEAST_LETTERS && corrected++ < 4) {
       const near = nearStems(stem, vocabulary).map((one) => alternative([one], MISSPELT, vocabulary)!)
       if (near.length > 0) terms.push({ word, share: shareOf(near), alternatives: near })
     }
@@ -107,7 +98,7 @@ function phrasesOf(
       if (length <= lengths[at]!) take(placesFrom(at, length))
   for (const [i, word] of words.entries())
     if (PARTICLES.has(word))
-      for (let at = i - 2; at >= Math.max(0, i - MAX_APART); at--) if (lengths[at]! > 1) take([at, i])
+      for (let at = i - 2; at >= Math.max(0, i - 5); at--) if (lengths[at]! > 1) take([at, i])
   return found
 }
 
@@ -134,7 +125,7 @@ function meaningsOf(phrase: string, synonyms: Synonyms, vocabulary: Vocabulary):
   const known = vocabulary.meanings.get(phrase)
   if (known) return known
   const made = others.flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? NONE)
-  if (vocabulary.meanings.size >= MAX_MEANINGS) vocabulary.meanings.clear()
+  if (vocabulary.meanings.size >= 1_000) vocabulary.meanings.clear()
   vocabulary.meanings.set(phrase, made)
   return made
 }
@@ -183,9 +174,59 @@ function nearStems(stem: string, { ofLength }: Vocabulary): string[] {
   const near: string[] = []
   for (const length of [stem.length, stem.length + 1, stem.length - 1])
     for (const other of ofLength(length)) {
-      if (near.length >= MAX_CORRECTIONS) return near
+      if (near.length >= 4) return near
       // One of the first two letters is right: this is what makes it fast.
       if ((other[0] === stem[0] || other[1] === stem[1]) && isOneEdit(stem, other)) near.push(other)
     }
   return near
+}
+
+/** Whether a query wants to know or to change something; undefined: unclear. */
+export type Intent = 'read' | 'write' | undefined
+
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+
+/** Opening phrases of requests, by first word. */
+const OPENINGS = groupBy(
+  `please,hi,hello,hey,ok,so,can you,could you,would you,will you,how do i,how do we,how can i,how can we,how to,is there a way to,
+i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`
+    .split(/,\s*/)
+    .map((opening) => opening.split(' ')),
+  ([first]) => first!,
+)
+
+/** First words of a question. */
+const ASKING = setOf(
+  `what whats which who whos whom whose where when why how is are was were did does has am may any show list get find look see read
+  fetch view search browse display retrieve download count check describe lookup query preview compare export`,
+)
+/** First words of two-word questions, unlike `do not delete it`. */
+const ASKING_WITH = setOf('do have tell')
+const ASKED = setOf('i we you they people me us')
+
+/** First words of requests for a change, except nouns of APIs. */
+const CHANGING = setOf(
+  `create add make set update edit change modify delete remove drop destroy cancel stop kill start close open reopen send put write
+  upload move rename merge approve accept reject deny decline invite kick archive unarchive restore enable disable lock unlock assign
+  unassign schedule publish submit run trigger restart rerun retry give take pay void attach detach scale evict patch replace register
+  connect disconnect block unblock ban revoke reset join leave save store share keep turn throw protect grant limit restrict log hide
+  convert finish complete resolve reply answer comment tag label pause resume suspend fork clone copy import install uninstall sign
+  verify capture confirm finalize expire subscribe unsubscribe follow unfollow mute snooze react`,
+)
+/** Words of statements, which imply a wish for change. */
+const TELLING = setOf(
+  `i we he she they it you me us him them my our his her their your this that must should shall not no nobody never wants needs is are
+  was were will has have do does did please let everybody somebody`,
+)
+
+/** @param given words of a query */
+export function intentOf(given: readonly string[]): Intent {
+  let words = given
+  for (let opening: readonly string[] | undefined = []; opening; ) {
+    words = words.slice(opening.length)
+    opening = OPENINGS.get(words[0] ?? '')?.find((one) => one.every((word, i) => word === words[i]))
+  }
+  const [first = '', second = ''] = words
+  if (ASKING.has(first) || (ASKING_WITH.has(first) && ASKED.has(second))) return 'read'
+  return CHANGING.has(first) || words.some((word) => TELLING.has(word)) ? 'write' : undefined
 }

@@ -1,16 +1,11 @@
 import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
 import { shorten, withoutHidden } from '../text/index.ts'
-import { firstSentence } from './sentence.ts'
 
-/** Maximum characters of a name, arguments of a signature, and characters of types and sentences. */
-const MAX_NAME = 256
+/** Maximum arguments of a signature, and characters of a type. */
 const MAX_ARGUMENTS = 16
 const MAX_TYPE = 60
-const MAX_SENTENCE = 200
 /** Maximum characters of shown `enum` values. */
 const MAX_VALUES = 50
-/** Maximum depth of alternatives and items. */
-const MAX_DEPTH = 4
 /** A schema and the types of its definitions, each computed once. */
 interface Root {
   schema: JsonObject
@@ -31,14 +26,14 @@ export function signatureOf({ name, inputSchema }: JsonObject): string {
     .slice(0, MAX_ARGUMENTS)
     .map(([key, value]) => `${shorten(key, MAX_TYPE)}${required.has(key) ? '' : '?'}: ${typeOf(value, root)}`)
   const rest = ordered.length > MAX_ARGUMENTS ? [`… ${ordered.length - MAX_ARGUMENTS} more`] : []
-  return `${shorten(String(name), MAX_NAME)}(${[...shown, ...rest].join(', ')})`
+  return `${shorten(String(name), 256)}(${[...shown, ...rest].join(', ')})`
 }
 
 /** `name(argument: type) – first sentence`, on one line. */
 export function lineOf(tool: JsonObject): string {
   const [sentence] = firstSentence(typeof tool.description === 'string' ? tool.description : '')
   const said = sentence || (typeof tool.title === 'string' ? tool.title : '')
-  const line = `${signatureOf(tool)}${said && ` – ${shorten(said, MAX_SENTENCE)}`}`
+  const line = `${signatureOf(tool)}${said && ` – ${shorten(said, 200)}`}`
   return `${withoutHidden(line.replace(/\s+/g, ' '))}${isReadOnly(tool) ? ' (read-only)' : ''}`
 }
 
@@ -48,7 +43,7 @@ export function isReadOnly({ annotations }: JsonObject): boolean {
 }
 
 function typeOf(value: Json, root: Root, depth = 0): string {
-  if (!isObject(value) || depth > MAX_DEPTH) return 'any'
+  if (!isObject(value) || depth > 4) return 'any'
   const { type, enum: values, items, $ref, const: only } = value
   if (only !== undefined) return shorten(stringify(only), MAX_TYPE)
   if (Array.isArray(values) && values.length <= MAX_VALUES) {
@@ -79,4 +74,10 @@ function referred(reference: string, root: Root, depth: number): string {
   const known = root.types.get(key) ?? typeOf(definitions[name!] as Json, root, depth)
   root.types.set(key, known)
   return known
+}
+
+export function firstSentence(text: string): [first: string, rest: string] {
+  const end = /(?:[.!?](?=\s)|[。！？]|\n)/u.exec(text.slice(0, 1_000))
+  const at = end ? end.index + 1 : text.length
+  return [text.slice(0, at).trim(), text.slice(at).trim()]
 }

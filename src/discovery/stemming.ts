@@ -1,13 +1,7 @@
 import { stem } from 'porter2'
 
-/** Maximum UTF-16 units indexed of one text; the important words come early. */
-const MAX_TEXT = 8_000
 /** Letters of a word that count. */
 const MAX_LETTERS = 40
-/** Stems that are remembered: texts of one API repeat few words. */
-const MAX_STEMS = 20_000
-/** Maximum parts of an identifier that also counts as a single word: `ConfigMap`, `GitHub`, `OAuth`. */
-const MAX_JOINED = 3
 
 const RUNS = /[\p{L}\p{M}\p{N}]+/gu
 /** Most runs are one piece. */
@@ -24,7 +18,7 @@ const stems = new Map<string, string>()
 export function stemOf(word: string): string {
   const known = stems.get(word)
   if (known !== undefined) return known
-  if (stems.size >= MAX_STEMS) stems.clear()
+  if (stems.size >= 20_000) stems.clear()
   const made = stem(word)
   stems.set(word, made)
   return made
@@ -52,15 +46,16 @@ export function stemsOf(text: string): string[] {
       continue
     }
     for (const piece of pieces) found.push(stemOf(piece.slice(0, MAX_LETTERS).toLowerCase()))
-    if (pieces.length > 1 && pieces.length <= MAX_JOINED)
-      found.push(stemOf(run.slice(0, MAX_LETTERS).toLowerCase()))
+    // Maximum parts of an identifier that also counts as a single word: `ConfigMap`, `GitHub`, `OAuth`.
+    if (pieces.length > 1 && pieces.length <= 3) found.push(stemOf(run.slice(0, MAX_LETTERS).toLowerCase()))
   }
   return found
 }
 
 /** Without accents, and without the `'s` of English. */
 function plain(text: string): string {
-  const short = text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text
+  // Maximum UTF-16 units indexed of one text; the important words come early.
+  const short = text.length > 8_000 ? text.slice(0, 8_000) : text
   const bare = ASCII.test(short)
     ? short
     : short

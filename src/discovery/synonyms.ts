@@ -2,9 +2,9 @@ import { stemOf, wordsOf } from './stemming.ts'
 import TABLE from './synonyms.json' with { type: 'json' }
 
 /** A group member: the stems of its words. */
-export type Phrase = readonly string[]
+type Phrase = readonly string[]
 
-/** What else may be said for phrases. */
+/** Other words for phrases. */
 export interface Synonyms {
   /** Words of the longest phrase that begins with the stem; 0: none does. */
   longestFrom(stem: string): number
@@ -17,22 +17,16 @@ const FILLERS: ReadonlySet<string> = new Set(
   'a an the my our your her his its their this that these those me us him them it'.split(' '),
 )
 
-let generic: Synonyms | undefined
+let table: Synonyms | undefined
 
 /**
- * The words of people and of APIs: those of `synonyms.json`, and groups that an author adds. A line of the file is one meaning: either
+ * The words of people and of APIs in `synonyms.json`. A line of the file is one meaning: either
  * words that stand for each other, or, on the right of `=`, what people say for the words of APIs on its left: those of people stand
  * for those of APIs, and not the other way. A word may stand in several lines. Articles and the like in a phrase do not matter.
  */
-export function synonymsOf(groups: readonly (readonly string[])[] = []): Synonyms {
-  generic ??= read([...TABLE.groups, ...TABLE.generic, ...TABLE.domains].map(lineOf))
-  if (groups.length === 0) return generic
-  const base = generic
-  const own = read(groups.map((group) => [group, group]))
-  return {
-    longestFrom: (stem) => Math.max(own.longestFrom(stem), base.longestFrom(stem)),
-    of: (phrase) => [...own.of(phrase), ...base.of(phrase)],
-  }
+export function synonyms(): Synonyms {
+  table ??= read([...TABLE.groups, ...TABLE.generic, ...TABLE.domains].map(lineOf))
+  return table
 }
 
 /** Without fillers, unless there is nothing else. */
@@ -41,7 +35,7 @@ export function withoutFillers(words: readonly string[]): readonly string[] {
   return rest.length > 0 ? rest : words
 }
 
-/** What is meant, and what may be said for it. */
+/** A meaning, and the words for it. */
 type Line = readonly [meant: readonly string[], said: readonly string[]]
 
 function lineOf(text: string): Line {

@@ -1,8 +1,7 @@
 import { atOnce, groupBy, type Steps } from '../text/index.ts'
-import { type Intent, intentOf } from './intent.ts'
-import { readQuery, type Term, type Vocabulary, wordsOfQuery } from './query.ts'
+import { type Intent, intentOf, readQuery, type Term, type Vocabulary, wordsOfQuery } from './query.ts'
 import { stemOf, stemsOf, wordsOf } from './stemming.ts'
-import { synonymsOf } from './synonyms.ts'
+import { synonyms } from './synonyms.ts'
 import {
   FIELD_NAMES,
   FIELDS,
@@ -12,19 +11,14 @@ import {
   textsByField,
 } from './tool-texts.ts'
 
-export interface IndexOptions {
-  /** Groups of words that mean the same to the people who search, beside the generic ones. */
-  synonyms?: readonly (readonly string[])[] | undefined
-}
-
-export interface SearchOptions {
+interface SearchOptions {
   /** Results at most. */
   limit: number
   /** Whether a tool may be found, by its place in the list that was indexed. Default: all. */
   accepts?: ((at: number) => boolean) | undefined
 }
 
-export interface Hit {
+interface Hit {
   /** Its place in the list that was indexed. */
   at: number
   /** Higher is better; comparable within one query only. */
@@ -52,8 +46,6 @@ export interface ToolIndex {
 const K1 = 4.5
 /** Queries of one search. */
 const MAX_QUERIES = 5
-/** Words of all tools together; tools beyond are found by their name alone. */
-const MAX_WORDS = 4_000_000
 /** Words that there is room for at first. */
 const FEW_WORDS = 1_024
 /** Maximum penalty for the part of the query that a tool does not match. */
@@ -68,8 +60,6 @@ const DEPRECATION = /(?:^\W*|[.!?]\s)deprecated\b/i
 const OTHER_INTENT = { read: 0.6, write: 0.7 }
 /** Penalty for each path segment: most queries are not about deeply nested resources. */
 const DEPTH = 0.12
-/** UTF-16 units of a path and a description that are looked at for this. */
-const MAX_PATH = 1_000
 /** Results of each query that are merged with the others. */
 const MERGED = 20
 
@@ -84,19 +74,16 @@ interface Postings {
   impacts: Float32Array
 }
 
-export function createIndex(tools: readonly SearchableTool[], options: IndexOptions = {}): ToolIndex {
-  return atOnce(indexSteps(tools, options))
+export function createIndex(tools: readonly SearchableTool[]): ToolIndex {
+  return atOnce(indexSteps(tools))
 }
 
 /** The same, with pauses. */
-export function* indexSteps(
-  tools: readonly SearchableTool[],
-  { synonyms }: IndexOptions = {},
-): Steps<ToolIndex> {
+export function* indexSteps(tools: readonly SearchableTool[]): Steps<ToolIndex> {
   const postings = yield* postingsOf(tools)
   const { vocabulary, starts, docs, impacts } = postings
   const known = vocabularyOf(vocabulary, starts, tools.length)
-  const meanings = synonymsOf(synonyms)
+  const meanings = synonyms()
   const factors = Float32Array.from(tools, factorOf)
   const intents = tools.map(intentOfTool)
   const order = rankOfNames(tools)
@@ -167,8 +154,8 @@ function merged(rankings: readonly Ranking[], order: Uint32Array): Hit[] {
 
 /** Query-independent factor of a tool's score. */
 function factorOf({ description = '', path = '' }: SearchableTool): number {
-  const depth = path.slice(0, MAX_PATH).split('/').filter(Boolean).length
-  return (DEPRECATION.test(description.slice(0, MAX_PATH)) ? DEPRECATED : 1) / Math.max(1, depth) ** DEPTH
+  const depth = path.slice(0, 1_000).split('/').filter(Boolean).length
+  return (DEPRECATION.test(description.slice(0, 1_000)) ? DEPRECATED : 1) / Math.max(1, depth) ** DEPTH
 }
 
 function intentOfTool({ method }: SearchableTool): Intent {
@@ -205,7 +192,8 @@ function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
   }
   let field = 0
   for (const tool of tools) {
-    const texts = textsByField(count < MAX_WORDS ? tool : { name: tool.name })
+    // Words of all tools together; tools beyond are found by their name alone.
+    const texts = textsByField(count < 4_000_000 ? tool : { name: tool.name })
     for (const name of FIELD_NAMES) {
       for (const text of texts[name]) if (text !== '') addTerms(text)
       ends[field++] = count

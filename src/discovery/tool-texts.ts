@@ -1,5 +1,6 @@
+import type { Tool } from '../config/model.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
-import { firstSentence } from './sentence.ts'
+import { firstSentence } from './signature.ts'
 
 /** Searchable texts of a tool. */
 export interface SearchableTool {
@@ -10,7 +11,7 @@ export interface SearchableTool {
   keywords?: readonly string[] | undefined
   /** The group it belongs to. */
   group?: string | undefined
-  /** Of the HTTP request, where there is one; arguments of the path as `{name}`, or as templates. */
+  /** Path of the HTTP request, if there is one; its arguments as `{name}`, or as templates. */
   method?: string | undefined
   path?: string | undefined
   inputSchema?: JsonObject | undefined
@@ -49,12 +50,9 @@ const METHOD_WORDS: Readonly<Record<string, string>> = {
   DELETE: 'delete remove',
 }
 /** Schemas of a tool that are looked at, nested ones included, and UTF-16 units of what they say. */
-const MAX_SCHEMAS = 400
-const MAX_DEPTH = 6
 const MAX_VALUES = 50
-const MAX_SAID = 50_000
 
-/** What a tool says, by field. */
+/** The texts of a tool, by field. */
 export type Texts = Record<FieldName, readonly string[]>
 
 export function textsByField(tool: SearchableTool): Texts {
@@ -80,15 +78,15 @@ export function textsByField(tool: SearchableTool): Texts {
 function saidBySchema(root: JsonObject | undefined): { names: string[]; texts: string[] } {
   const names: string[] = []
   const texts: string[] = []
-  let left = MAX_SAID
+  let left = 50_000
   const add = (to: string[], text: unknown) => {
     if (typeof text !== 'string' || left <= 0) return
     to.push(text.slice(0, left))
     left -= text.length
   }
-  let budget = MAX_SCHEMAS
+  let budget = 400
   let level: Json[] = root ? [root] : []
-  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+  for (let depth = 0; depth < 6 && level.length > 0; depth++) {
     const next: Json[] = []
     for (const schema of level) {
       if (budget-- <= 0) break
@@ -107,4 +105,48 @@ function saidBySchema(root: JsonObject | undefined): { names: string[]; texts: s
     level = next.slice(0, budget)
   }
   return { names, texts }
+}
+
+/** A tool of a configuration, as searched. */
+export function searchable(
+  { name, title, description, keywords, group, method, endpoint, args, inputSchema }: Tool,
+  server?: string,
+): SearchableTool {
+  return {
+    name,
+    title,
+    description,
+    keywords,
+    group: group ?? server,
+    method,
+    path: pathOf(endpoint),
+    inputSchema:
+      inputSchema ??
+      ({ properties: Object.fromEntries(args.map((arg) => [arg.name, arg])) } as unknown as JsonObject),
+  }
+}
+
+/** The path of an endpoint without templates. */
+function pathOf(endpoint: string): string {
+  return endpoint
+    .slice(0, 4_000)
+    .replace(/\{\{[^{}]*\}\}/g, ' ')
+    .replace(/^[a-z]+:\/\/[^/\s]*/i, '')
+}
+
+/** A tool as listed by an MCP server, with the configuration's additions. */
+export function declared(
+  tool: Json,
+  { group, keywords }: { group?: string | undefined; keywords?: readonly string[] | undefined } = {},
+): SearchableTool {
+  const { name, title, description, inputSchema } = isObject(tool) ? tool : ({} as JsonObject)
+  const text = (value: Json | undefined) => (typeof value === 'string' ? value : undefined)
+  return {
+    name: text(name) ?? '',
+    title: text(title),
+    description: text(description),
+    keywords,
+    group,
+    inputSchema: isObject(inputSchema) ? inputSchema : undefined,
+  }
 }

@@ -161,7 +161,7 @@ async function secure(
   return true
 }
 
-export interface HttpHead {
+interface HttpHead {
   status: number
   /** Media type in lower case; empty if absent. */
   type: string

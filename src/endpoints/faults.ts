@@ -5,7 +5,6 @@ export type StepFault = Pick<Step, 'detail' | 'hint' | 'code' | 'transient'>
 
 const AUTHORITY =
   'Have the service send the whole chain, or name the authority with NODE_EXTRA_CA_CERTS=file.pem'
-/** Hints by kind of fault. */
 const HINTS: Partial<Record<NetFaultKind, string>> = {
   name: 'Check the spelling of the host, and the DNS and VPN of this machine',
   refused: 'Start the service, or correct the port',

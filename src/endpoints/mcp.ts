@@ -16,7 +16,7 @@ import {
 } from '../upstream/index.ts'
 import { aborted, ask, hostOf, reach } from './connect.ts'
 import { silence } from './faults.ts'
-import { type CheckEndpointsOptions, failed, type Run, type Step } from './types.ts'
+import { type CheckEndpointsOptions, credentialsHint, failed, type Run, type Step } from './types.ts'
 
 /** Checks a stdio server: its command; with `start` also its handshake and tools. */
 export async function checkStdio(
@@ -195,9 +195,6 @@ async function converse<Outcome>(
   }
 }
 
-/** Maximum pages read of a list. */
-const MAX_PAGES = 100
-
 async function talk<Outcome>(
   upstream: UpstreamServer,
   resolved: Resolved,
@@ -207,7 +204,7 @@ async function talk<Outcome>(
   const discover = callOf('server/discover')
   const protocol = await upstream.probe.of(resolved, discover.message.params)
   if (protocol instanceof Fault) return protocol.message
-  const bridge = upstream.bridge(protocol, false)
+  const bridge = upstream.bridge(protocol, resolved, false)
   const isStateless = protocol === 'stateless'
   const hello = await (isStateless ? bridge.request(discover) : upstream.handshake(discover))
   if (!hello) return 'cancelled'
@@ -220,7 +217,7 @@ async function talk<Outcome>(
   const list: Conversation['list'] = async (kind) => {
     const entries: JsonObject[] = []
     let cursor: JsonObject[string] | undefined
-    for (let page = 0; page < MAX_PAGES; page++) {
+    for (let page = 0; page < 100; page++) {
       const answer = await bridge.request(callOf(`${kind}/list`, cursor === undefined ? {} : { cursor }))
       if (!answer) return new Fault('cancelled', 'cancelled')
       if (answer instanceof Fault) return answer
@@ -261,8 +258,7 @@ async function diagnose(
   if (run.signal.aborted)
     return { ...bad('', ''), ...silence(`${at} did not complete the MCP handshake`, run.timeout) }
   const header = await resolved.credential?.header()
-  if (header instanceof Fault)
-    return bad(header.message, `Correct \`credentials\` of the MCP server \`${server.name}\``)
+  if (header instanceof Fault) return bad(header.message, credentialsHint(server))
   const sent = { ...resolved.headers, ...(header && { [header.name]: header.value }) }
   const head = await ask(requestOf(server, { ...resolved, headers: sent }), run, connection).catch(
     () => undefined,

@@ -1,9 +1,9 @@
 import type { Locate, Notifier, Path, ReadConfiguration, Settings, StorageSettings } from '../config/index.ts'
-import { installCommand } from '../durable/packages.ts'
 import { type Finding, type FindingCode, finding } from '../findings/index.ts'
 import { readTls } from '../net/index.ts'
 import { pidFault } from '../notify/pidfile.ts'
 import { askRedis } from '../notify/redis.ts'
+import { installCommand } from '../text/packages.ts'
 
 /** A text with the positions of its values. */
 interface Place {
@@ -12,7 +12,7 @@ interface Place {
 }
 
 /** Settings with the positions of their values. */
-export interface PlacedSettings extends Place {
+interface PlacedSettings extends Place {
   settings: Settings
 }
 
@@ -62,11 +62,10 @@ export function machineFindings(
 function otlpFindings(placed: PlacedSettings | undefined): Finding[] {
   const { otlp } = placed?.settings.telemetry ?? {}
   if (!placed || !otlp) return []
-  const { protocol = 'http/protobuf' } = otlp
-  const command = installCommand(`OTLP over ${protocol}`)
-  return command === undefined
-    ? []
-    : [missingPackage(placed, ['telemetry', 'otlp'], `OTLP over ${protocol}`, command)]
+  const json = process.env.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/json'
+  const what = json ? 'OTLP over http/json' : 'OTLP over http/protobuf'
+  const command = installCommand(what)
+  return command === undefined ? [] : [missingPackage(placed, ['telemetry', 'otlp'], what, command)]
 }
 
 function missingPackage(place: Place, path: Path, what: string, command: string): Finding {
@@ -74,7 +73,6 @@ function missingPackage(place: Place, path: Path, what: string, command: string)
   return at(place, 'missing-package', path, message, `Run \`${command}\``)
 }
 
-/** The command that installs the missing package. */
 function missing(type: Used['use']['type']): string | undefined {
   return type === 'postgres' || type === 'mysql' || type === 'redis' ? installCommand(type) : undefined
 }
@@ -123,7 +121,7 @@ function questionOf(use: Used['use'], path: Path): Question | undefined {
   const code = 'database-unreachable'
   if ('url' in use && use.url !== undefined) {
     const { type, url } = use
-    const ask = async () => (await import('../durable/database.ts')).ping(type, url)
+    const ask = async () => (await import('../store/database.ts')).ping(type, url)
     return { key: `${type} ${url}`, code, member: ['url'], ask }
   }
   if (use.type !== 'lowdb' || path.length > 1) return undefined

@@ -1,7 +1,10 @@
+import type { Server } from '../config/index.ts'
+import type { CredentialsOf, SentHeader } from '../credentials/credential.ts'
+import { Fault } from '../mcp/index.ts'
 import { ask, hostOf, reach } from './connect.ts'
 import { connectionFault, silence } from './faults.ts'
 import type { ToolProbe } from './tools.ts'
-import { failed, type Run, type Step } from './types.ts'
+import { credentialsHint, failed, type Run, type Step } from './types.ts'
 
 /** The result of one request to an origin. */
 interface Answered {
@@ -12,7 +15,7 @@ interface Answered {
 }
 
 /** The tool with which an origin is checked: preferably with a safe method and constant path, and credentials. */
-export function chooseProbe(probes: readonly ToolProbe[]): ToolProbe {
+function chooseProbe(probes: readonly ToolProbe[]): ToolProbe {
   const worth = ({ tool, fixed, credential }: ToolProbe) =>
     (isSafe(tool.method) ? 4 : 0) + (fixed ? 2 : 0) + (credential ? 1 : 0)
   return probes.reduce((best, each) => (worth(each) > worth(best) ? each : best))
@@ -23,22 +26,55 @@ function isSafe(method: string): boolean {
 }
 
 /**
- * Checks an origin step by step: name, connection, TLS, and the response to a harmless request. Behind a proxy, name
- * and certificate cannot be checked.
+ * Checks an origin step by step: name, connection, TLS, the tokens of the servers, and the response to a harmless
+ * request. Behind a proxy, name and certificate cannot be checked.
+ * @param probes the tools with this origin
  */
-export async function checkOrigin(probe: ToolProbe, run: Run): Promise<void> {
+export async function checkOrigin(probes: readonly ToolProbe[], run: Run, of: CredentialsOf): Promise<void> {
+  const probe = chooseProbe(probes)
   const { origin, connection } = probe
   const { proxy } = connection
   if (!(await reach(origin, run, connection))) return
   const at = proxy ? origin : hostOf(origin).at
   try {
-    run.steps.push(judge(await askSafely(probe, run), probe, at))
+    const headers = await fetchTokens(probes, run, of)
+    if (run.steps.some(({ status }) => status === 'failed')) return
+    const header = probe.isAuthored ? headers.get(probe.server) : undefined
+    const sent = header
+      ? {
+          ...probe,
+          headers: [...probe.headers, header.name, header.value],
+          credential: true,
+          callerCredential: false,
+        }
+      : probe
+    run.steps.push(judge(await askSafely(sent, run), sent, at))
   } catch (error) {
     const fault = run.signal.aborted
       ? silence(`${at} did not respond to HTTP`, run.timeout)
       : connectionFault(error, at, proxy !== undefined)
     run.steps.push({ name: 'HTTP', status: 'failed', ...fault })
   }
+}
+
+/** The `credentials` of the servers, apart from those of each caller; adds a step for each token. */
+async function fetchTokens(probes: readonly ToolProbe[], run: Run, of: CredentialsOf) {
+  const headers = new Map<Server, SentHeader>()
+  const owners = new Map(probes.map((one) => [one.server, one.owner]))
+  for (const [server, owner] of owners) {
+    const credentials = of(server, owner)
+    if (!credentials || credentials.perCaller) continue
+    const credential = credentials.of({ headers: {} })
+    const header = credential instanceof Fault ? credential : await credential.header()
+    if (!(header instanceof Fault)) headers.set(server, header)
+    if (server.credentials?.type === 'static') continue
+    run.steps.push(
+      header instanceof Fault
+        ? failed('token', 'endpoint-credentials', header.message, credentialsHint(server))
+        : { name: 'token', status: 'ok', detail: `fetched for ${server.name}` },
+    )
+  }
+  return headers
 }
 
 /** HEAD for safe methods, OPTIONS for others; GET only if HEAD is inconclusive. */

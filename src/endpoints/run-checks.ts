@@ -79,14 +79,14 @@ export function endpointFindings(checks: readonly EndpointCheck[]): Finding[] {
         if (code === undefined || (status !== 'failed' && status !== 'warning')) return []
         const [first, ...others] = usedBy
         const { file, range } = first!
-        const related = others.map(({ name, ...place }) => ({
-          file: place.file,
-          ...(place.range && { range: place.range }),
-          message: `\`${name}\` calls it too`,
-        }))
+        const tools =
+          others.length === 1
+            ? 'one other tool or server of these files needs'
+            : `${others.length} other tools or servers of these files need`
+        const more = others.length === 0 ? '' : `; ${tools} it too`
         const severity = status === 'failed' ? ('error' as const) : ('warning' as const)
-        const more = { severity, ...(range && { range }), ...(hint !== undefined && { hint }), related }
-        return [finding(code, file, detail, more)]
+        const place = { severity, ...(range && { range }), ...(hint !== undefined && { hint }) }
+        return [finding(code, file, detail + more, place)]
       }),
     ),
   )

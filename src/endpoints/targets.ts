@@ -1,6 +1,8 @@
 import { sampleArgs } from '../checks/samples.ts'
 import type { McpServer, Path } from '../config/index.ts'
 import { variablesUsed } from '../config/secret-files.ts'
+import { wholeEndpoint } from '../config/short-form.ts'
+import { envOfTenant } from '../config/tenant-env.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { type Connection, guardsOfCommands, HttpClient } from '../net/index.ts'
@@ -8,7 +10,7 @@ import { connectionOf } from '../tools/connection.ts'
 import { type CompiledTool, compileTools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/index.ts'
 import { checkHttp, checkReach, checkStdio } from './mcp.ts'
-import { checkOrigin, chooseProbe } from './origin.ts'
+import { checkOrigin } from './origin.ts'
 import { probeOf, type ToolProbe, toolUses } from './tools.ts'
 import {
   type CheckEndpointsOptions,
@@ -23,26 +25,35 @@ import {
 
 /** All targets: one for each origin, each MCP server, and each tool to call. */
 export async function targetsOf(reads: readonly Read[], options: CheckEndpointsOptions): Promise<Target[]> {
+  const own = reads.map((read) => {
+    const env = envOfTenant(options.env, read.configuration.tenant, options.tenants)
+    return [read, { ...options, env }] as const
+  })
   return [
-    ...(await originTargets(reads, options)),
-    ...reads.flatMap((read) => mcpTargets(read, options)),
-    ...callTargets(reads, options),
+    ...(await originTargets(own, options)),
+    ...own.flatMap(([read, options]) => mcpTargets(read, options)),
+    ...own.flatMap(([read, options]) => callTargets(read, options)),
   ]
 }
 
-async function originTargets(reads: readonly Read[], options: CheckEndpointsOptions): Promise<Target[]> {
-  const { timeout = DEFAULTS.timeout, env } = options
+/** A configuration, with the variables that it may read. */
+type OwnRead = readonly [Read, Pick<CheckEndpointsOptions, 'env'>]
+
+async function originTargets(reads: readonly OwnRead[], options: CheckEndpointsOptions): Promise<Target[]> {
+  const { timeout = DEFAULTS.timeout, log, vault } = options
   const groups = new Map<string, { probes: ToolProbe[]; users: User[] }>()
   const skipped: Target[] = []
-  const uses = reads.flatMap((read) =>
-    toolUses(read).filter((_, index) => !read.doubtful(['tools', index, 'endpoint'])),
+  const uses = reads.flatMap(([read, { env }]) =>
+    toolUses(read)
+      .filter((_, index) => !read.doubtful(['tools', index, 'endpoint']))
+      .map((use) => ({ use, env })),
   )
-  for (const use of uses)
+  for (const { use, env } of uses)
     for (const server of use.servers) {
       const { tool, user } = use
       const probe = await probeOf(use, server, env)
       if (typeof probe === 'string') {
-        skipped.push(skip('http', tool.endpoint, user, probe))
+        skipped.push(skip('http', wholeEndpoint(tool, server), user, probe))
         continue
       }
       const key = JSON.stringify([probe.origin, probe.connection.proxy, probe.connection.tls?.key])
@@ -52,10 +63,16 @@ async function originTargets(reads: readonly Read[], options: CheckEndpointsOpti
       groups.set(key, group)
     }
   const origins = [...groups.values()].map(({ probes, users }): Target => {
-    const probe = chooseProbe(probes)
-    const { origin, connection } = probe
-    const by = proxyText(connection)
-    return { type: 'http', endpoint: origin + by, users, timeout, run: (run) => checkOrigin(probe, run) }
+    const { origin, connection } = probes[0]!
+    const run: Target['run'] = async (one) => {
+      const http = new HttpClient()
+      try {
+        await checkOrigin(probes, one, credentialsFor({ http, guards: guardsOfCommands(), log, vault }))
+      } finally {
+        await http.drain()
+      }
+    }
+    return { type: 'http', endpoint: origin + proxyText(connection), users, timeout, run }
   })
   return [...origins, ...skipped]
 }
@@ -73,14 +90,17 @@ function skip(type: Target['type'], endpoint: string, user: User, detail: string
 }
 
 function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
-  const { timeout = DEFAULTS.timeout, env, log } = options
+  const { timeout = DEFAULTS.timeout, env, log, vault } = options
   return read.configuration.mcpServers.flatMap((server, i): Target[] => {
     const { type, name } = server
     const path: Path = ['mcpServers', i, type === 'stdio' ? 'command' : 'url']
     if (read.doubtful(path)) return []
     const user = userOf(read, name, path)
     const http = new HttpClient()
-    const credentials = credentialsFor({ http, guards: guardsOfCommands(), log })(server)
+    const credentials = credentialsFor({ http, guards: guardsOfCommands(), log, vault })(
+      server,
+      read.configuration,
+    )
     const at = ['mcpServers', i]
     const { connection, problems: ofTls } = connectionOf(server, at, true)
     const { definition, problems } = compileDefinition(
@@ -124,40 +144,38 @@ function shownAddress({ type, command = '', url = '' }: McpServer): string {
 }
 
 /** The tools in `--call`; each is really called once, at the first server that offers it. */
-function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
-  const { call = [], env, limits, log, timeout = DEFAULTS.timeout } = options
-  return reads.flatMap((read) =>
-    toolUses(read).flatMap(({ tool, user, args, servers }): Target[] => {
-      if (!call.includes(tool.name)) return []
-      const only = { ...servers[0], allowedTools: [tool.name] }
-      const all = { ...read.configuration, servers: [only] }
-      const given = sampleArgs(args, true)
-      const run: Target['run'] = async ({ steps, signal }) => {
-        const http = new HttpClient()
-        try {
-          const context = {
-            env,
-            variables: () => variablesUsed(read.text, env),
-            limits: { ...limits, timeout, connectTimeout: timeout },
-            http,
-            guards: guardsOfCommands(),
-            connection: connectionOf(only, [], true).connection,
-            credentialsOf: credentialsFor({ http, guards: guardsOfCommands(), log }),
-          }
-          const made = compileTools(all, only, context).tools.get(tool.name)
-          steps.push(
-            made
-              ? await callOnce(made, given, signal)
-              : { name: 'call', status: 'skipped', detail: 'it has errors: run plantgw validate' },
-          )
-        } finally {
-          await http.drain()
+function callTargets(read: Read, options: CheckEndpointsOptions): Target[] {
+  const { call = [], env, limits, log, vault, timeout = DEFAULTS.timeout } = options
+  return toolUses(read).flatMap(({ tool, user, args, servers }): Target[] => {
+    if (!call.includes(tool.name)) return []
+    const only = { ...servers[0], allowedTools: [tool.name] }
+    const all = { ...read.configuration, servers: [only] }
+    const given = sampleArgs(args, true)
+    const run: Target['run'] = async ({ steps, signal }) => {
+      const http = new HttpClient()
+      try {
+        const context = {
+          env,
+          variables: () => variablesUsed(read.text, env),
+          limits: { ...limits, timeout, connectTimeout: timeout },
+          http,
+          guards: guardsOfCommands(),
+          connection: connectionOf(only, [], true).connection,
+          credentialsOf: credentialsFor({ http, guards: guardsOfCommands(), log, vault }),
         }
+        const made = compileTools(all, only, context).tools.get(tool.name)
+        steps.push(
+          made
+            ? await callOnce(made, given, signal)
+            : { name: 'call', status: 'skipped', detail: 'it has errors: run plantgw validate' },
+        )
+      } finally {
+        await http.drain()
       }
-      // The call's own timeout has a better message.
-      return [{ type: 'call', endpoint: tool.name, users: [user], timeout: timeout + 1000, run }]
-    }),
-  )
+    }
+    // The call's own timeout has a better message.
+    return [{ type: 'call', endpoint: tool.name, users: [user], timeout: timeout + 1000, run }]
+  })
 }
 
 async function callOnce(

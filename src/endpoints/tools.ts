@@ -1,9 +1,13 @@
 import { FLAVOURS, type Flavour, sampleArgs, sampleRequest } from '../checks/samples.ts'
 import { type Args, toolSubjects } from '../checks/subjects.ts'
 import type { Env, Server, Tool } from '../config/index.ts'
+import { headerOf } from '../config/model.ts'
+import { headersOf, isBelowBase } from '../config/short-form.ts'
+import type { OwnerOf } from '../credentials/credential.ts'
 import type { Connection } from '../net/index.ts'
 import { RenderError } from '../template/index.ts'
-import { isSecretHeader } from '../text/index.ts'
+import { isSecretHeader, quote } from '../text/index.ts'
+import { below, renderBase } from '../tools/base-url.ts'
 import { connectionOf } from '../tools/connection.ts'
 import { compileEndpoint } from '../tools/endpoint.ts'
 import { CallError } from '../tools/failure.ts'
@@ -19,10 +23,13 @@ export interface ToolProbe {
   path: string
   /** Alternating names and values, independent of arguments and callers. */
   headers: string[]
-  /** Whether one of them is a credential. */
   credential: boolean
   /** Whether calls bring their own credentials. */
   callerCredential: boolean
+  server: Server
+  owner: OwnerOf
+  /** Whether the author, and no argument, chose the origin: only then `credentials` are sent. */
+  isAuthored: boolean
   /** Connection settings of calls. */
   connection: Connection
   /** Whether the path is constant. */
@@ -30,8 +37,9 @@ export interface ToolProbe {
 }
 
 /** A tool with an endpoint to check. */
-export interface ToolUse {
+interface ToolUse {
   tool: Tool
+  owner: OwnerOf
   user: User
   args: Args
   /** Servers that offer it; an unfinished file may have none. */
@@ -45,13 +53,13 @@ export function toolUses(read: Read): ToolUse[] {
     const [first = { name: configuration.name, config: {}, redact: 'own' as const }, ...others] =
       subjects[0]!.servers
     const user = userOf(read, tool.name, ['tools', index, 'endpoint'])
-    return { tool, user, args, servers: [first, ...others] }
+    return { tool, owner: configuration, user, args, servers: [first, ...others] }
   })
 }
 
 /** A tool's sample request, or why there is none. Never throws. */
 export async function probeOf(
-  { tool, args }: ToolUse,
+  { tool, owner, args }: ToolUse,
   server: Server,
   env: Env,
 ): Promise<ToolProbe | string> {
@@ -59,7 +67,14 @@ export async function probeOf(
   const config = renderConfig(server, [], compile, [])
   const { template } = compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, { env })
   if (!template) return 'its endpoint is not a valid template: run plantgw validate'
-  const { endpoint, fault } = compileEndpoint(template, tool.args, config)
+  const isPath = isBelowBase(tool.endpoint)
+  const base = renderBase(server, [], compile, config, [])
+  if (isPath && base === undefined) return `the server ${quote(server.name)} has no usable \`baseUrl\``
+  const { endpoint, fault, authored } = compileEndpoint(
+    isPath ? below(base!, template) : template,
+    tool.args,
+    config,
+  )
   if (fault !== undefined) return `its endpoint ${fault}`
   const render = (flavour: Flavour) => {
     const Args = sampleArgs(args, true, flavour, template.references)
@@ -71,8 +86,11 @@ export async function probeOf(
   return {
     tool,
     ...target,
-    ...(await trustedHeaders(tool, config, env)),
+    ...(await trustedHeaders(tool, server, config, env)),
     ...(server.credentials && { callerCredential: true }),
+    server,
+    owner,
+    isAuthored: authored?.has(target.origin) ?? false,
     connection: connectionTo(tool, server),
     fixed: isFixed(template) && !required,
   }
@@ -98,20 +116,24 @@ async function firstThatRenders<T>(render: (flavour: Flavour) => T | Promise<T>)
 }
 
 /** Headers with literal values, or from `.Config` and the environment. */
-async function trustedHeaders(tool: Tool, config: Readonly<Record<string, string>>, env: Env) {
-  const entries = Object.entries(tool.headers)
-  const fixed = entries.filter(([, source]) => {
+async function trustedHeaders(
+  tool: Tool,
+  server: Server,
+  config: Readonly<Record<string, string>>,
+  env: Env,
+) {
+  const declared = headersOf(tool, [], server)
+  const fixed = declared.filter(({ source }) => {
     const { template } = compileQuietly(source, 'header', REQUEST_ROOTS, { env })
     return template !== undefined && isFixed(template)
   })
-  const own: Tool = { ...tool, args: [], headers: Object.fromEntries(fixed) }
-  const made = compileHeaders(own, [], config, templateCompiler(env, []), [])
+  const own: Tool = { ...tool, args: [] }
+  const made = compileHeaders(own, [], fixed, config, templateCompiler(env, []), [])
   // There is no body, so Content-Type is omitted.
   const headers = pairs(made.fixed).filter(([name]) => name.toLowerCase() !== 'content-type')
-  const given = new Set(fixed.map(([name]) => name))
   const ofCalls = [
-    ...entries.filter(([name]) => !given.has(name)).map(([name]) => name),
-    ...tool.args.filter(({ position }) => position === 'header').map(({ name }) => name),
+    ...declared.filter((one) => !fixed.includes(one)).map(({ name }) => name),
+    ...tool.args.flatMap((arg) => headerOf(arg) ?? []),
   ]
   return {
     headers: headers.flat(),

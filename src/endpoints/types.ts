@@ -1,4 +1,13 @@
-import { type Env, type Limits, type Path, qualifiedName, type ReadConfiguration } from '../config/index.ts'
+import {
+  type Env,
+  type Limits,
+  type McpServer,
+  type Path,
+  qualifiedName,
+  type ReadConfiguration,
+  type TenantSettings,
+} from '../config/index.ts'
+import type { Vault } from '../credentials/oauth/vault.ts'
 import type { FindingCode, Range } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 
@@ -6,7 +15,17 @@ export type Status = 'ok' | 'warning' | 'failed' | 'skipped'
 
 /** A checked step; the steps after a failed one are skipped. */
 export interface Step {
-  name: 'command' | 'proxy' | 'name' | 'connection' | 'TLS' | 'HTTP' | 'handshake' | 'tools' | 'call'
+  name:
+    | 'command'
+    | 'proxy'
+    | 'name'
+    | 'connection'
+    | 'TLS'
+    | 'token'
+    | 'HTTP'
+    | 'handshake'
+    | 'tools'
+    | 'call'
   status: Status
   /** A clause without secrets. */
   detail: string
@@ -37,7 +56,6 @@ export interface EndpointCheck {
   status: Status
   steps: Step[]
   usedBy: User[]
-  /** Number of attempts. */
   attempts: number
   /** Milliseconds of the last attempt. */
   ms: number
@@ -45,6 +63,8 @@ export interface EndpointCheck {
 
 export interface CheckEndpointsOptions {
   env: Env
+  /** Those of the settings: their files read only their own variables. Absent: there are none. */
+  tenants?: readonly TenantSettings[] | undefined
   limits: Limits
   log: Logger
   version: string
@@ -58,6 +78,8 @@ export interface CheckEndpointsOptions {
   start?: boolean
   /** Names of tools that are really called, with sample arguments. */
   call?: readonly string[]
+  /** Logins of the gateway; absent: there are none. */
+  vault?: Vault | undefined
   /** Ends every check. */
   signal?: AbortSignal
   onProgress?: (done: number, total: number, endpoint: string) => void
@@ -91,6 +113,13 @@ export const DEFAULTS = { timeout: 10_000, retries: 1, concurrency: 8 } as const
 export function userOf(read: Read, name: string, path: Path): User {
   const range = read.locate(path) ?? read.locate.key(path)
   return { file: read.file, configuration: qualifiedName(read.configuration), name, ...(range && { range }) }
+}
+
+/** How to correct `credentials` that fail. */
+export function credentialsHint({ name, credentials }: Pick<McpServer, 'name' | 'credentials'>): string {
+  return credentials?.type === 'oauth'
+    ? 'Run `plantgw login` with the name of the server, and name the settings by --settings'
+    : `Correct \`credentials\` of \`${name}\``
 }
 
 /** A failed step. @param hint an instruction */

@@ -12,10 +12,10 @@ export interface CodeInfo {
   cause: string
   /** The remedy. */
   fix: string
-  /** YAML that gives the finding. */
-  wrong?: string
+  /** An example that gives the finding: part of a configuration, or files, each after a line `# path`, and commands. */
+  wrong: string
   /** The same, fixed. */
-  right?: string
+  right: string
 }
 
 /** The checks that `validate` consists of, as `--only` and `--skip` name them, and what each looks at. */
@@ -37,8 +37,8 @@ export type FindingCode = keyof typeof CATALOGUE
 
 interface Entry extends Omit<CodeInfo, 'wrong' | 'right'> {
   /** Lines. */
-  wrong?: string[]
-  right?: string[]
+  wrong: string[]
+  right: string[]
 }
 
 /** The closed catalogue of findings, in the order of the checking stages. */
@@ -47,8 +47,8 @@ export const CODES = Object.fromEntries(
     code,
     {
       ...info,
-      ...(wrong && { wrong: wrong.join('\n') }),
-      ...(right && { right: right.join('\n') }),
+      wrong: wrong.join('\n'),
+      right: right.join('\n'),
     },
   ]),
 ) as Readonly<Record<FindingCode, CodeInfo>>

@@ -1,8 +1,6 @@
 import { isOneEdit, nearest, type Position } from '../text/index.ts'
 import { CODES, type FindingCode, type Severity } from './codes.ts'
 
-export type { Position }
-
 /** From `start` up to, not including, `end`. */
 export interface Range {
   start: Position
@@ -113,7 +111,6 @@ export interface Locate {
   has(path: Path): boolean
 }
 
-/** A file with findings. */
 export interface Place {
   file: string
   text: string
@@ -127,7 +124,7 @@ export interface Suggestion {
 }
 
 /** An edit of `--fix`: it replaces `was` of the file as read. */
-export interface Replacement {
+interface Replacement {
   was: string
   now: string
   /** Whether `now` stands without the quotes of `was`. */
@@ -141,6 +138,8 @@ export interface Report extends Omit<Suggestion, 'fix'> {
   code: Finding['code']
   /** The value at fault. */
   path: Path
+  /** Keys beside `path`, of which one is missing. */
+  missing?: readonly string[]
   /** The key of `path` is at fault, not its value. */
   isKey?: boolean
   /** UTF-16 offsets into the string at `path`. Default: all of it. */
@@ -157,6 +156,24 @@ export interface Report extends Omit<Suggestion, 'fix'> {
 
 export type Reporter = (report: Report) => void
 
+const UNSET: ReadonlySet<string> = new Set(['env-unset', 'env-syntax', 'secret-file', 'env-withheld'])
+
+/** Whether a value holds a variable that has no value, which is reported already: nothing else is known of it. */
+export function unsetValues(
+  { locate }: Pick<Place, 'locate'>,
+  findings: readonly Finding[],
+): (path: Path) => boolean {
+  const unset = findings.flatMap(({ code, range }) => (UNSET.has(code) && range ? [range] : []))
+  if (unset.length === 0) return () => false
+  return (path) => {
+    const at = locate(path)
+    return (
+      at !== undefined &&
+      unset.some(({ start, end }) => at.start.offset <= start.offset && end.offset <= at.end.offset)
+    )
+  }
+}
+
 /** A reporter that adds findings of one file. */
 export function reporter(place: Place, findings: Finding[]): Reporter {
   return (report) => {
@@ -166,7 +183,7 @@ export function reporter(place: Place, findings: Finding[]): Reporter {
 
 /** The finding at its place in the file, with a fix where the file holds exactly what the fix replaces. */
 export function toFinding(report: Report, place: Place): Finding {
-  const { code, path, isKey, start, end, fix, related, ...rest } = report
+  const { code, path, isKey, start, end, fix, related, missing: _, ...rest } = report
   const range = isKey
     ? (place.locate.key(path) ?? place.locate(path.slice(0, -1)))
     : (place.locate(path, start, end) ?? place.locate.key(path))

@@ -1,12 +1,13 @@
 import { Chalk, type ChalkInstance } from 'chalk'
 import { lineStarts, printableJson } from '../text/index.ts'
+import { CODES, checkOf, codeInfo, type FindingCode } from './codes.ts'
 import { countFindings, type Finding, type Range } from './finding.ts'
 import { frameOf, type Lines, printable } from './frame.ts'
 
 const STYLES = ['bold', 'dim', 'red', 'green', 'yellow', 'blue', 'cyan'] as const
 
-export type Paint = (text: string) => string
-export type Palette = Readonly<Record<(typeof STYLES)[number], Paint>>
+type Paint = (text: string) => string
+type Palette = Readonly<Record<(typeof STYLES)[number], Paint>>
 
 /** The caller decides whether the output is a terminal. */
 const COLOURED: ChalkInstance = new Chalk({ level: 1 })
@@ -17,7 +18,7 @@ export function palette(color: boolean): Palette {
   return color ? COLOURED : PLAIN
 }
 
-export interface FormatTextOptions {
+interface FormatTextOptions {
   color: boolean
   /** Columns of the terminal. Default 100. */
   width?: number
@@ -108,4 +109,35 @@ export function formatJson(findings: readonly Finding[], looked: Iterable<string
   const files = new Set([...looked, ...findings.map(({ file }) => file)]).size
   const report = { findings, summary: { errors: error, warnings: warning, infos: info, files } }
   return `${printableJson(JSON.stringify(report, null, 2))}\n`
+}
+
+/**
+ * Explains a finding for a terminal, with the catalogue's text, which `docs/findings.md` has too.
+ * Ends with a line feed.
+ */
+export function explain(code: FindingCode, { color }: { color: boolean }): string {
+  const { bold, cyan, red, green } = palette(color)
+  const { severity, title, cause, fix, wrong, right } = codeInfo(code)
+  const head = `${bold(code)} (${severity}, of the check ${checkOf(code)})`
+  const parts = [
+    ...[`${head}\n${title}`, cause, `${cyan('Fix:')} ${fix}`],
+    ...[`${red('Wrong:')}\n\n${indented(wrong)}`, `${green('Right:')}\n\n${indented(right)}`],
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+/** Every code with its severity and title, a line each, in the order of the catalogue. */
+export function listCodes(): string {
+  const codes = Object.keys(CODES) as FindingCode[]
+  const width = Math.max(...codes.map((code) => code.length))
+  return codes
+    .map((code) => `${code.padEnd(width)}  ${CODES[code].severity.padEnd(7)}  ${CODES[code].title}\n`)
+    .join('')
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `    ${line}`.trimEnd())
+    .join('\n')
 }

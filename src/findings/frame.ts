@@ -6,7 +6,7 @@ export interface Lines {
   starts: readonly number[]
 }
 
-export interface Frame {
+interface Frame {
   /** Number and text of each line shown; the last one is the marked one. */
   lines: { number: number; text: string }[]
   /** White space, then carets, to stand below the last line. */

@@ -1,7 +1,7 @@
-import { CODES, type FindingCode } from './codes.ts'
+import { type CheckName, CODES, checkOf, type FindingCode, type Severity } from './codes.ts'
 import { type Finding, finding, type Range, sortFindings, suggest } from './finding.ts'
 
-export interface IgnoreOptions {
+interface IgnoreOptions {
   /** Whether all checks for a code ran; only then can a comment for it be reported as unused. */
   ran: (code: FindingCode, file: string) => boolean
 }
@@ -126,4 +126,44 @@ function placesOf(line: number, lines: readonly string[]): number[] {
 
 function indentOf(line: string): number {
   return line.length - line.trimStart().length
+}
+
+interface Selection {
+  /** The only checks and codes to report. Empty: all. */
+  only: readonly string[]
+  /** Checks and codes not to report. */
+  skip: readonly string[]
+  /** Severities by code or by check; a code takes precedence. */
+  severity: Readonly<Record<string, Severity | 'off'>>
+}
+
+/** Whether findings with this code are reported. */
+function isWanted(code: FindingCode, { only, skip, severity }: Selection): boolean {
+  const check: CheckName = checkOf(code)
+  const named = (names: readonly string[]) => names.includes(code) || names.includes(check)
+  return (
+    !named(skip) &&
+    (only.length === 0 || named(only)) &&
+    (severity[code] ?? severity[check] ?? 'on') !== 'off'
+  )
+}
+
+/**
+ * The findings that are wanted, with the severities that were set; sorted.
+ * @param unread files that could not be looked into: their errors are always reported, since
+ *   silence would pass for soundness
+ */
+export function select(
+  findings: readonly Finding[],
+  selection: Selection,
+  unread: ReadonlySet<string>,
+): Finding[] {
+  const { severity } = selection
+  const selected = findings.flatMap((found): Finding[] => {
+    if (found.severity === 'error' && unread.has(found.file)) return [found]
+    if (!isWanted(found.code, selection)) return []
+    const set = severity[found.code] ?? severity[checkOf(found.code)]
+    return [set === undefined || set === 'off' ? found : { ...found, severity: set }]
+  })
+  return sortFindings(selected)
 }

@@ -1,7 +1,7 @@
+export { attribute as xmlAttribute, formatGithub, formatJunit, formatSarif, xml as xmlText } from './ci.ts'
 export type { Severity } from './codes.ts'
-export { CHECKS, type CheckName, CODES, type CodeInfo, checkOf, codeInfo, type FindingCode } from './codes.ts'
-export { explain, listCodes } from './explain.ts'
-export type { Finding, Fix, Position, Range } from './finding.ts'
+export { CHECKS, type CheckName, CODES, type CodeInfo, checkOf, type FindingCode } from './codes.ts'
+export type { Finding, Fix, Range } from './finding.ts'
 export {
   countFindings,
   exitCode,
@@ -17,11 +17,8 @@ export {
   sortFindings,
   suggest,
   toFinding,
+  unsetValues,
 } from './finding.ts'
-export { type FormatTextOptions, formatJson, formatText, palette } from './format.ts'
-export { printable, printableLines } from './frame.ts'
-export { formatGithub } from './github.ts'
-export { applyIgnores, type IgnoreOptions } from './ignore.ts'
-export { attribute as xmlAttribute, type FormatJunitOptions, formatJunit, xml as xmlText } from './junit.ts'
-export { formatSarif } from './sarif.ts'
-export { type Selection, select } from './select.ts'
+export { explain, formatJson, formatText, listCodes, palette } from './format.ts'
+export { printableLines } from './frame.ts'
+export { applyIgnores, select } from './ignore.ts'

@@ -2,10 +2,13 @@ import { foreignFile } from '../config/foreign-file.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shellWords } from '../text/index.ts'
 import { bridged, type ClientServer } from './bridges.ts'
+import { tracked } from './unread.ts'
 
 export interface ClientServers {
   servers: ClientServer[]
   skipped: { name: string; reason: string }[]
+  /** Parts of the file beside its servers that are not imported. */
+  notes: string[]
 }
 
 /** Maximum servers, more than any client has. */
@@ -17,27 +20,60 @@ const MAX_SERVERS = 1000
  * @param file name for the fault
  * @returns `fault`: why there are none
  */
-export function clientServers(value: Json, file: string): ClientServers | { fault: string } {
+export function clientServers(root: Json, file: string): ClientServers | { fault: string } {
+  const { value, unread } = tracked(root)
   if (!isObject(value)) return { fault: 'the top level is not an object' }
   const maps = serverMaps(value)
   if (maps.length === 0) {
-    const foreign = foreignFile(value, 'mcp', file)
+    const foreign = foreignFile(root, 'mcp', file)
     return {
       fault: foreign ? `it is ${foreign.what}. ${foreign.hint}` : 'it has neither `mcpServers` nor `servers`',
     }
   }
   const proxy = isObject(value.mcpProxy) ? value.mcpProxy : undefined
-  const made: ClientServers = { servers: [], skipped: [] }
+  const made: ClientServers = { servers: [], skipped: [], notes: [] }
   const entries = maps.flatMap((map) => Object.entries(map))
+  const read = new Map<string, ClientServer>()
   for (const [name, given] of entries.slice(0, MAX_SERVERS)) {
-    const read = isObject(given) ? readServer(name, given, proxy) : 'it is not an object'
-    if (typeof read === 'string') made.skipped.push({ name, reason: read })
-    else made.servers.push(bridged(read))
+    const server = isObject(given) ? readServer(name, given, proxy) : 'it is not an object'
+    if (typeof server === 'string') made.skipped.push({ name, reason: server })
+    else read.set(name, made.servers[made.servers.push(bridged(server)) - 1]!)
   }
   for (const [name] of entries.slice(MAX_SERVERS))
     made.skipped.push({ name, reason: `the file has more than ${MAX_SERVERS} servers` })
+  addUnread(made, read, unread())
   return made
 }
+
+/** Maximum names in a note. */
+const MAX_NAMES = 8
+/** The key of a client's prompts for variables, which become environment variables. */
+const PROMPTS = 'inputs'
+
+/** Notes for each part of the file that is not used. */
+function addUnread(
+  made: ClientServers,
+  read: ReadonlyMap<string, ClientServer>,
+  paths: readonly string[][],
+): void {
+  const others: string[] = []
+  const skipped = new Set(made.skipped.map(({ name }) => name))
+  for (const path of paths) {
+    const at = path.findIndex(
+      (key, i) => SERVER_MAPS.has(path[i - 1] ?? '') && (read.has(key) || skipped.has(key)),
+    )
+    const server = read.get(path[at] ?? '')
+    if (server) server.notes.push(`its \`${path.slice(at + 1).join('.')}\` is not imported`)
+    else if (at < 0 && path[0] !== PROMPTS && path[0] !== '$schema') others.push(`\`${path.join('.')}\``)
+  }
+  if (others.length === 0) return
+  const more = others.length - MAX_NAMES
+  made.notes.push(
+    `not imported: ${others.slice(0, MAX_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
+  )
+}
+
+const SERVER_MAPS = new Set(['mcpServers', 'servers'])
 
 function serverMaps(value: JsonObject): JsonObject[] {
   const { mcpServers, servers, mcp, projects } = value
@@ -62,38 +98,42 @@ function readServer(name: string, given: JsonObject, proxy: JsonObject | undefin
   if (given.disabled === true || given.enabled === false) return 'it is disabled'
   // Some nest the connection in an object.
   const { transport } = given
-  const one = isObject(transport) ? { ...given, ...transport } : given
-  const url = textOf(one.url) ?? textOf(one.serverUrl) ?? textOf(one.httpUrl)
-  const { command, args } = commandOf(one)
+  const one = (key: string) => (isObject(transport) && key in transport ? transport[key] : given[key])
+  const url = textOf(one('url')) ?? textOf(one('serverUrl')) ?? textOf(one('httpUrl'))
+  const { command, args } = commandOf(
+    one('command'),
+    url === undefined || one('command') !== undefined ? one('args') : undefined,
+  )
   if (url === undefined && command === undefined) return 'it has neither a command nor a URL'
-  const said = textOf(one.type) ?? textOf(one.transportType) ?? textOf(transport)
+  const said = textOf(one('type')) ?? textOf(one('transportType')) ?? textOf(transport)
   const key = said?.toLowerCase().replace(/[^a-z]/g, '') ?? ''
   const known = Object.hasOwn(TYPES, key) ? TYPES[key] : undefined
   if (said !== undefined && known === undefined) return `the transport ${said.slice(0, 40)} is not supported`
-  const isSse = one.httpUrl === undefined && (proxy !== undefined || /\/sse\/?(?:[?#]|$)/.test(url ?? ''))
+  const isSse = one('httpUrl') === undefined && (proxy !== undefined || /\/sse\/?(?:[?#]|$)/.test(url ?? ''))
   const type = known ?? (url === undefined ? 'stdio' : isSse ? 'sse' : 'streamable-http')
   if (type === 'stdio' ? command === undefined : url === undefined)
     return `it has no ${type === 'stdio' ? 'command' : 'URL'}`
-  const filter = filterOf(one, name)
-  return {
+  const shared = {
     name,
     type,
-    ...(type === 'stdio' && { command: command! }),
-    args: type === 'stdio' ? args : [],
-    env: type === 'stdio' ? textsOf(one.env) : {},
-    ...(type !== 'stdio' && { url: url! }),
-    headers:
-      type === 'stdio'
-        ? {}
-        : { ...textsOf(isObject(one.requestInit) ? one.requestInit.headers : {}), ...textsOf(one.headers) },
-    ...filter,
-    tokens: scalars(optionsOf(one).authTokens ?? optionsOf(proxy).authTokens),
-    notes: notesOf(one),
+    ...filterOf(given, name),
+    tokens: scalars(optionsOf(given).authTokens ?? optionsOf(proxy).authTokens),
+    notes: notesOf(one, type),
   }
+  const requests = one('requestInit')
+  return type === 'stdio'
+    ? { ...shared, command: command!, args, env: textsOf(one('env')), headers: {} }
+    : {
+        ...{ ...shared, args: [], env: {}, url: url! },
+        headers: { ...textsOf(isObject(requests) ? requests.headers : {}), ...textsOf(one('headers')) },
+      }
 }
 
 /** Some write the whole command as a list, on Windows after `cmd /c`. */
-function commandOf({ command, args }: JsonObject): { command: string | undefined; args: string[] } {
+function commandOf(
+  command: Json | undefined,
+  args: Json | undefined,
+): { command: string | undefined; args: string[] } {
   const [first, ...rest] = Array.isArray(command) ? scalars(command) : [textOf(command) ?? '']
   const words = [first ?? '', ...rest, ...(typeof args === 'string' ? wordsOf(args) : scalars(args))]
   const own = /^cmd(?:\.exe)?$/i.test(words[0]!) && /^\/c$/i.test(words[1] ?? '') ? words.slice(2) : words
@@ -129,7 +169,9 @@ function filterOf(given: JsonObject, name: string): Pick<ClientServer, 'allowedT
   }
 }
 
-function notesOf({ cwd, envFile, oauth, headersHelper, args, env, headers }: JsonObject): string[] {
+function notesOf(one: (key: string) => Json | undefined, type: ClientServer['type']): string[] {
+  const [args, env] = type === 'stdio' ? [one('args'), one('env')] : []
+  const headers = type === 'stdio' ? undefined : one('headers')
   const isLost = (value: Json | undefined) =>
     value !== undefined && value !== null && (!isObject(value) || holdsMore(Object.values(value)))
   return [
@@ -137,11 +179,11 @@ function notesOf({ cwd, envFile, oauth, headersHelper, args, env, headers }: Jso
     Array.isArray(args) && holdsMore(args) && 'some of its `args` are no text and are left out',
     isLost(env) && !isPairs(env) && 'its `env` or a value of it has an unknown form and is left out',
     isLost(headers) && 'its `headers` or a value of them has an unknown form and is left out',
-    cwd !== undefined && 'its `cwd` is not kept: the process starts in the folder of the gateway',
-    envFile !== undefined &&
+    one('cwd') !== undefined && 'its `cwd` is not kept: the process starts in the folder of the gateway',
+    one('envFile') !== undefined &&
       'its `envFile` is not read: set those variables for the gateway, and name them in `env`',
-    oauth !== undefined && 'the client logs in to it by OAuth: add `credentials`',
-    headersHelper !== undefined && 'its `headersHelper` is not run: add `credentials` or `headers`',
+    one('oauth') !== undefined && 'the client logs in to it by OAuth: add `credentials`',
+    one('headersHelper') !== undefined && 'its `headersHelper` is not run: add `credentials` or `headers`',
   ].filter((note) => note !== false)
 }
 

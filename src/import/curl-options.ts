@@ -1,49 +1,9 @@
 import { shellWords } from '../text/index.ts'
+import OPTIONS from './curl-options.json' with { type: 'json' }
 
-/** Long names of short options. */
-const SHORT: Readonly<Record<string, string>> = {
-  ...{
-    A: 'user-agent',
-    C: 'continue-at',
-    D: 'dump-header',
-    E: 'cert',
-    F: 'form',
-    G: 'get',
-    H: 'header',
-    I: 'head',
-  },
-  ...{
-    K: 'config',
-    L: 'location',
-    P: 'ftp-port',
-    Q: 'quote',
-    T: 'upload-file',
-    U: 'proxy-user',
-    X: 'request',
-  },
-  ...{ Y: 'speed-limit', b: 'cookie', c: 'cookie-jar', d: 'data', e: 'referer', g: 'globoff', h: 'help' },
-  ...{ k: 'insecure', m: 'max-time', n: 'netrc', o: 'output', r: 'range', t: 'telnet-option', u: 'user' },
-  ...{ w: 'write-out', x: 'proxy', y: 'speed-time', z: 'time-cond', ':': 'next' },
-}
-/** Long options with a value (curl 8.12). */
-const WITH_VALUE = new Set(
-  (
-    'abstract-unix-socket alt-svc aws-sigv4 cacert capath cert cert-type ciphers config connect-timeout connect-to ' +
-    'continue-at cookie cookie-jar create-file-mode crlfile curves data data-ascii data-binary data-raw data-urlencode ' +
-    'delegation dns-interface dns-ipv4-addr dns-ipv6-addr dns-servers doh-url dump-header ech egd-file engine ' +
-    'etag-compare etag-save expect100-timeout form form-string ftp-account ftp-alternative-to-user ftp-method ftp-port ' +
-    'happy-eyeballs-timeout-ms haproxy-clientip header help hostpubmd5 hostpubsha256 hsts interface ip-tos ' +
-    'ipfs-gateway json keepalive-cnt keepalive-time key key-type krb libcurl limit-rate local-port login-options ' +
-    'mail-auth mail-from mail-rcpt max-filesize max-redirs max-time netrc-file noproxy oauth2-bearer output output-dir ' +
-    'parallel-max pass pinnedpubkey postquote preproxy prequote proto proto-default proto-redir proxy proxy-cacert ' +
-    'proxy-capath proxy-cert proxy-cert-type proxy-ciphers proxy-crlfile proxy-header proxy-key proxy-key-type proxy-pass ' +
-    'proxy-pinnedpubkey proxy-service-name proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser proxy-user ' +
-    'proxy1.0 pubkey quote random-file range rate referer request request-target resolve retry retry-delay retry-max-time ' +
-    'sasl-authzid service-name socks4 socks4a socks5 socks5-gssapi-service socks5-hostname speed-limit speed-time stderr ' +
-    'telnet-option tftp-blksize time-cond tls-max tls13-ciphers tlsauthtype tlspassword tlsuser trace trace-ascii ' +
-    'trace-config unix-socket upload-file upload-flags url url-query user user-agent variable vlan-priority write-out'
-  ).split(' '),
-)
+/** Long names of short options, and long options with a value (curl 8.12). */
+const SHORT: Readonly<Record<string, string>> = OPTIONS.short
+const WITH_VALUE = new Set(OPTIONS.withValue.split(' '))
 
 export type CurlOption = readonly [name: string, value: string]
 

@@ -1,6 +1,6 @@
+import { hostTitle } from '../openapi/tool-names.ts'
 import { type CurlOption, curlOptions } from './curl-options.ts'
 import { withoutSecrets } from './found-secrets.ts'
-import { hostTitle } from './host-title.ts'
 import type { ExampleBody, ExampleField, ExampleRequest, Login, Parameter } from './logins.ts'
 import { type Examples, grouped } from './requests.ts'
 import { bodyFrom, requestTo } from './url-requests.ts'
@@ -20,15 +20,25 @@ const LEFT_OUT: readonly [option: RegExp, reason: string][] = [
   [/^insecure$/, 'the gateway checks certificates'],
   [/^(?:config|netrc(?:-file|-optional)?|variable|expand-.*)$/, 'what it names is not read'],
   [/^request-target$/, 'the gateway asks for the path of the URL'],
+  [/^(?:max-time|connect-timeout|speed-(?:time|limit))$/, 'use `limits` of the server'],
+  [/^retry/, 'use `retry` of the server'],
 ]
+/** Options that become parts of a tool, or are the form in which the line is written. */
+const USED =
+  /^(?:url|url-query|request|get|head|data.*|json|form|form-string|header|user|user-agent|referer|oauth2-bearer|cookie|location|location-trusted|upload-file|globoff|range|digest|ntlm|negotiate|aws-sigv4|basic|compressed)$/
 
 /**
- * The requests in a curl command line.
+ * The requests in curl command lines; each begins on a new line.
  * @returns `fault`: why there are none
  */
-export function curlExamples(line: string): Examples | { fault: string } {
-  const read = curlOptions(line)
-  if ('fault' in read) return read
+export function curlExamples(text: string): Examples | { fault: string } {
+  const pieces = text.split(/\n(?=\s*(?:\$\s+)?curl(?:\.exe)?\s)/).map(withoutComments)
+  const all = pieces.filter((line) => line !== '' || pieces.length === 1).map(curlOptions)
+  const requests: CurlOption[][] = []
+  for (const one of all) {
+    if ('fault' in one) return one
+    requests.push(...one.requests)
+  }
   const made: Examples & { leftOut: NonNullable<Examples['leftOut']> } = {
     title: '',
     requests: [],
@@ -36,7 +46,7 @@ export function curlExamples(line: string): Examples | { fault: string } {
     skipped: [],
     leftOut: [],
   }
-  for (const options of read.requests) {
+  for (const options of requests) {
     const urls = options.filter(([name]) => name === 'url').map(([, url]) => url)
     if (urls.length === 0) return { fault: 'it has no URL' }
     for (const url of urls) addRequest(made, url, options)
@@ -44,6 +54,13 @@ export function curlExamples(line: string): Examples | { fault: string } {
   const [first] = made.requests
   if (!first) return { fault: made.skipped[0]!.reason }
   return { ...made, title: hostTitle(first.origin) }
+}
+
+/** Without comments and empty lines around a command. */
+function withoutComments(text: string): string {
+  const lines = text.split('\n')
+  const isCommand = (line: string) => !/^\s*(?:#.*)?$/.test(line)
+  return lines.slice(lines.findIndex(isCommand), lines.findLastIndex(isCommand) + 1).join('\n')
 }
 
 function addRequest(
@@ -122,6 +139,7 @@ function leftOutOf(options: readonly CurlOption[]): [what: string, reason: strin
     const isFile = DATA.includes(name) && fileOf(name, value) !== undefined
     if (isFile || name === 'upload-file') return [[what, 'the file is not read: its content is an argument']]
     if (name === 'cookie' && !value.includes('=')) return [[what, 'the file of cookies is not read']]
+    if (!USED.test(name)) return [[what, 'it is about the transfer or the output of curl']]
     if (name !== 'header') return []
     if (value.startsWith('@')) return [[what, 'the file of headers is not read']]
     return /^[^:]*;\s*$/.test(value)

@@ -2,15 +2,13 @@ import { issuedSecrets } from '../checks/practice/secret-forms.ts'
 import { isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
 
 /** A secret in a text, by UTF-16 offsets. */
-export interface FoundSecret {
+interface FoundSecret {
   start: number
   end: number
   /** Its name in the text; undefined: none. */
   name: string | undefined
 }
 
-/** Maximum characters searched for secrets. */
-const MAX_TEXT = 256 * 1024
 const SCHEME = /^(?:Bearer|Basic|Token|ApiKey)\s+/i
 
 /**
@@ -41,7 +39,7 @@ const IN_PATH =
 
 /** All secrets in a text for programs, by format or name. */
 export function foundSecrets(whole: string): FoundSecret[] {
-  const text = whole.slice(0, MAX_TEXT)
+  const text = whole.slice(0, 256 * 1024)
   const found: FoundSecret[] = []
   const add = (start: number, secret: string, name?: string) => {
     if (secret !== '' && !isVariable(secret)) found.push({ start, end: start + secret.length, name })

@@ -1,30 +1,34 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { hostTitle } from '../openapi/tool-names.ts'
 import { withoutSecrets } from './found-secrets.ts'
-import { hostTitle } from './host-title.ts'
 import type { ExampleBody, ExampleRequest, Parameter } from './logins.ts'
 import { type Examples, grouped } from './requests.ts'
+import { tracked } from './unread.ts'
 import { bodyFrom, fieldsOf, requestTo } from './url-requests.ts'
 
 /** Media types that pages load themselves. */
 const OF_PAGES =
   /^(?:text\/(?:html|css|javascript)|application\/(?:javascript|x-javascript|wasm|font.*)|image\/|font\/|video\/|audio\/)/i
 
-/** Maximum characters of a body searched for parts. */
-const MAX_PARTS = 1024 * 1024
-
 /**
  * The API requests in a HAR file (1.2), one for each method and path; those for pages, scripts and pictures are
  * omitted.
  * @returns `fault`: why there are none
  */
-export function harExamples(value: Json): Examples | { fault: string } {
+export function harExamples(root: Json): Examples | { fault: string } {
+  const { value, unread } = tracked(root)
   const log = isObject(value) && isObject(value.log) ? value.log : {}
   if (!Array.isArray(log.entries)) return { fault: 'it has no `log.entries`' }
   const requests = new Map<string, ExampleRequest>()
   const skipped = new Map<string, string>()
-  for (const entry of log.entries.filter(isObject)) {
-    const { request, response } = entry
-    if (!isObject(request) || typeof request.url !== 'string') continue
+  const leftOut: NonNullable<Examples['leftOut']> = []
+  const shownBy = new Map<string, string>()
+  for (const [i, entry] of log.entries.entries()) {
+    const { request, response } = isObject(entry) ? entry : {}
+    if (!isObject(request) || typeof request.url !== 'string') {
+      skipped.set(`entry ${i + 1}`, 'it has no URL')
+      continue
+    }
     const shown = withoutSecrets(`${String(request.method)} ${request.url.split(/[?#]/)[0]!.slice(0, 120)}`)
     const type =
       isObject(response) && isObject(response.content) ? String(response.content.mimeType ?? '') : ''
@@ -33,17 +37,47 @@ export function harExamples(value: Json): Examples | { fault: string } {
     else {
       const key = `${made.method} ${made.origin}${made.path}`
       const known = requests.get(key)
+      if (known && !isLike(known.body, made.body))
+        leftOut.push({
+          operation: shown,
+          what: 'a body of another form',
+          reason: 'an operation has one form of bodies',
+        })
       requests.set(key, known ? together(known, made) : made)
+      shownBy.set(String(i), shown)
     }
+  }
+  for (const [first, second, index = '', ...part] of unread()) {
+    const operation = first === 'log' && second === 'entries' ? shownBy.get(index) : ''
+    const what =
+      operation === ''
+        ? [first, second, index, ...part].filter((key) => key !== undefined && key !== '')
+        : part
+    if (operation === undefined || what.some((key) => NO_PART.test(key!))) continue
+    leftOut.push({
+      operation: operation || 'the recording',
+      what: what.join('.'),
+      reason: 'a configuration has no counterpart',
+    })
   }
   const [first] = requests.values()
   return {
     title: hostTitle(first?.origin ?? ''),
     requests: [...requests.values()],
     servers: new Map(),
+    leftOut,
     isRecorded: true,
     skipped: [...skipped].map(([operation, reason]) => ({ operation, reason })),
   }
+}
+
+/** Keys of HAR that are no part of a request: times, responses, sizes, and what `url` and `headers` also say. */
+const NO_PART =
+  /^(?:_.*|version|creator|browser|pages|pageref|comment|startedDateTime|time|timings|cache|serverIPAddress|connection|response|httpVersion|cookies|queryString|headersSize|bodySize|size|params|text)$/
+
+/** Whether the bodies of two requests can be one. */
+function isLike(one: ExampleBody | undefined, other: ExampleBody | undefined): boolean {
+  return !one || !other || one.form === other.form
 }
 
 function requestOf({ method, url, headers, postData }: JsonObject): ExampleRequest | undefined {
@@ -79,7 +113,7 @@ function bodyOf({ mimeType, text: given, params, encoding }: JsonObject): Exampl
 /** The parts of a multipart body recorded as text. */
 function partsOf(text: string): { name: string; value: string; isFile: boolean }[] {
   const found = text
-    .slice(0, MAX_PARTS)
+    .slice(0, 1024 * 1024)
     .matchAll(/^content-disposition:[^\r\n]{0,200}?[; ]name="([^"\r\n]{1,200})"(;[^\r\n]{0,400})?/gim)
   return [...found].map(([, name = '', rest = '']) => ({ name, value: '', isFile: /filename/i.test(rest) }))
 }

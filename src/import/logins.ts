@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { slug } from '../openapi/tool-names.ts'
+import { hostTitle, slug } from '../openapi/tool-names.ts'
 import { isSecretHeader, isSecretParameter } from '../text/index.ts'
 import { foundSecrets } from './found-secrets.ts'
-import { hostTitle } from './host-title.ts'
 
 /** A recorded or written request as an example of an operation. */
 export interface ExampleRequest {
@@ -56,6 +55,8 @@ export type Login =
 /** Logins of requests as security schemes, each with its own name and variable. */
 export class Logins {
   readonly schemes: JsonObject = {}
+  /** Their secrets in the requests, if any. */
+  readonly secrets = new Map<string, string>()
   /** Names by type, origin and secret. */
   readonly #names = new Map<string, string>()
   readonly #byValue = new Map<string, string>()
@@ -111,6 +112,7 @@ export class Logins {
     let name = this.#taken.has(wanted) ? long : wanted
     for (let n = 2; this.#taken.has(name); n++) name = `${long}-${n}`
     this.#taken.add(name)
+    if (value !== '') this.secrets.set(name, value)
     this.#names.set(own, name).set(equal, name)
     if (value !== '' && use !== 'http basic' && !this.#byValue.has(value)) this.#byValue.set(value, name)
     return name

@@ -4,13 +4,11 @@ import { plainText, titleSlug, upper } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets, isValue } from './found-secrets.ts'
-import { jsonOf } from './json-of.ts'
 import type { ExampleBody, ExampleField, ExampleRequest, Login, Parameter } from './logins.ts'
-import { type Examples, grouped } from './requests.ts'
+import { type Examples, grouped, jsonOf } from './requests.ts'
+import { tracked } from './unread.ts'
 import { bodyFrom, pairsOf } from './url-requests.ts'
 
-/** Maximum depth of folders. */
-const MAX_DEPTH = 20
 const VARIABLE = /\{\{([^{}]{1,100})\}\}/g
 
 const LANGUAGES = new Map(
@@ -28,24 +26,62 @@ interface Folder {
  * @param name of the configuration, for names of variables
  * @returns `fault`: why there are none
  */
-export function postmanExamples(value: Json, name: string | undefined): Examples | { fault: string } {
+export function postmanExamples(root: Json, name: string | undefined): Examples | { fault: string } {
+  const { value, unread } = tracked(root)
   const collection = isObject(value) && isObject(value.collection) ? value.collection : value
   if (!isObject(collection) || !Array.isArray(collection.item)) return { fault: 'it has no `item`' }
   const info = isObject(collection.info) ? collection.info : {}
   const title = plainText(String(info.name ?? ''), 100)
   const variables = new Map<string, string>()
+  const values = new Map<string, string>()
   for (const { key, id, value: text, type } of maps(collection.variable)) {
     const [own, given] = [String(key ?? id), String(text ?? '')]
     const isSecret =
       type === 'secret' || (isSecretName(own) && isValue(given)) || foundSecrets(given).length > 0
     // Secrets are never written.
     variables.set(own, isSecret ? '' : given)
+    values.set(own, given)
   }
-  const made: Examples = { title, requests: [], servers: variables, skipped: [] }
-  const reader = new Reader(variables, upper(name ?? (titleSlug(title) || 'api')), made)
+  const owner = upper(name ?? (titleSlug(title) || 'api'))
+  const made: Examples & { leftOut: NonNullable<Examples['leftOut']> } = {
+    ...{ title, requests: [], servers: variables, skipped: [], leftOut: [] },
+    secrets: new Map(
+      [...values].flatMap(([key, one]) =>
+        one !== '' && variables.get(key) === '' ? [[sourceOf(key, owner).variable, one]] : [],
+      ),
+    ),
+    secretOf(text) {
+      const names = [...text.matchAll(VARIABLE)].map(([, key = '']) => key.trim())
+      return names.every((key) => values.get(key))
+        ? text.replace(VARIABLE, (_, key: string) => values.get(key.trim())!)
+        : undefined
+    },
+  }
+  const reader = new Reader(variables, owner, made)
   reader.folder(collection.item, { tags: [], auth: loginOf(collection.auth), depth: 0 })
+  for (const path of unread()) {
+    const at = path.lastIndexOf('item') + 1
+    const what = at === 0 ? path : path.slice(at + 1)
+    if (what.length === 0 || what.some((key) => NO_PART.test(key))) continue
+    const operation = path.slice(0, at + 1).filter((key) => key !== 'item')
+    const [, reason = 'a configuration has no counterpart'] = UNUSED.find(([key]) => key.test(what[0]!)) ?? []
+    made.leftOut.push({
+      operation: (at === 0 ? [] : operation).join(' › ') || title,
+      what: what.join('.'),
+      reason,
+    })
+  }
   return made
 }
+
+/** Keys that say nothing about requests: ids, times, editor state, and parts of a URL that is also given whole. */
+const NO_PART =
+  /^(?:_.*|\$?schema|id|uid|version|owner|fork|createdAt|updatedAt|lastUpdatedBy|src|raw|protocol|host|port|path|hash|enabled|type|system|options)$/
+/** Why other unused parts are not imported. */
+const UNUSED: readonly [key: RegExp, reason: string][] = [
+  [/^event$/, 'scripts are not run'],
+  [/^response$/, 'saved responses are not imported'],
+]
 
 class Reader {
   constructor(
@@ -59,7 +95,7 @@ class Reader {
       const name = plainText(String(item.name ?? ''), 200)
       if (Array.isArray(item.item)) {
         const own = 'auth' in item && item.auth !== null ? loginOf(item.auth) : auth
-        if (depth < MAX_DEPTH)
+        if (depth < 20)
           this.folder(item.item, { tags: tags.length > 0 ? tags : [name], auth: own, depth: depth + 1 })
         else this.made.skipped.push({ operation: name, reason: 'its folder is nested too deeply' })
         continue
@@ -93,9 +129,19 @@ class Reader {
       )
     const listed = this.#pairs(url.query)
     const query = listed.length > 0 ? listed : pairsOf(new URLSearchParams(search))
-    const headers = maps(given.header)
-      .filter(({ disabled }) => disabled !== true)
-      .map((one) => ({ name: String(one.key ?? ''), value: this.#header(String(one.value ?? '')) }))
+    const [off, sent] = [true, false].map((isOff) =>
+      maps(given.header).filter(({ disabled }) => (disabled === true) === isOff),
+    ) as [JsonObject[], JsonObject[]]
+    for (const { key } of off.map((one) => ({ ...one })))
+      this.made.leftOut?.push({
+        operation: name,
+        what: `the header ${String(key)}`,
+        reason: 'it is switched off',
+      })
+    const headers = sent.map((one) => ({
+      name: String(one.key ?? ''),
+      value: this.#header(String(one.value ?? '')),
+    }))
     const type = headers.find((one) => /^content-type$/i.test(one.name))?.value ?? ''
     const login = 'auth' in given && given.auth !== null ? loginOf(given.auth) : auth
     return {

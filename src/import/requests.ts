@@ -1,11 +1,11 @@
 import { METHODS, type Source } from '../config/index.ts'
-import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, parse, withoutComments } from '../json/index.ts'
 import { type Imported, type ImportOptions, type ImportResult, importOpenApi } from '../openapi/index.ts'
+import { sourceOf } from '../openapi/security.ts'
 import { isHeaderName, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets } from './found-secrets.ts'
-import { jsonOf } from './json-of.ts'
 import {
   type ExampleBody,
   type ExampleField,
@@ -25,9 +25,18 @@ export interface Examples {
   skipped: { operation: string; reason: string }[]
   /** Omitted parts of requests, with reasons. */
   leftOut?: { operation: string; what: string; reason: string }[]
+  /** Secrets by names of environment variables, beside those of logins. */
+  secrets?: ReadonlyMap<string, string>
+  /** The secret that a text of a login stands for; undefined: unknown. Default: the text. */
+  secretOf?: (text: string) => string | undefined
   /** Whether requests were recorded over time, so that secrets of one host may have been renewed. */
   isRecorded?: boolean
 }
+
+/** `values`: secrets of the examples, by names of the environment variables that are read instead. */
+type ImportedExamples =
+  | Exclude<ImportResult, { configurations: unknown }>
+  | (Extract<ImportResult, { configurations: unknown }> & { values: ReadonlyMap<string, string> })
 
 /** Maximum requests for one API. */
 const MAX_REQUESTS = 2000
@@ -38,15 +47,16 @@ const OWN_HEADERS =
 /** Creates configurations from examples of requests, by way of an OpenAPI description. */
 export function importExamples(
   { file }: Source,
-  { title, requests, servers, skipped, leftOut = [], isRecorded = false }: Examples,
+  { title, requests, servers, skipped, leftOut = [], isRecorded = false, ...known }: Examples,
   options: ImportOptions & { made: string },
-): ImportResult {
+): ImportedExamples {
   const paths: JsonObject = {}
   const logins = new Logins(isRecorded)
   const fixed = new Map<string, Fixed>()
-  const known = new Set<string>()
+  const taken = new Set<string>()
   const uncalled: Examples['skipped'] = []
   const unsent: Imported['leftOut'] = []
+  const own = new Set<string>()
   for (const request of requests.slice(0, MAX_REQUESTS)) {
     const method = request.method.toLowerCase()
     if (!METHODS.includes(request.method)) {
@@ -56,10 +66,12 @@ export function importExamples(
     }
     let path = request.path
     // Fragments distinguish the operations, and are never sent.
-    for (let n = 2; known.has(`${method} ${path}`); n++) path = `${request.path}#${n}`
-    known.add(`${method} ${path}`)
+    for (let n = 2; taken.has(`${method} ${path}`); n++) path = `${request.path}#${n}`
+    taken.add(`${method} ${path}`)
     paths[path] = { ...(paths[path] as JsonObject), [method]: operationOf(request, servers, logins) }
     fixed.set(`${method.toUpperCase()} ${path}`, fixedOf(request, logins))
+    for (const one of request.headers)
+      if (!isOwn(one) && !/^(?::|content-type$)/i.test(one.name)) own.add(one.name.toLowerCase())
     for (const { name } of request.headers.filter((one) => isOwn(one) && !canBeSent(one)))
       unsent.push({
         operation: `${request.method} ${path}`,
@@ -67,6 +79,12 @@ export function importExamples(
         reason: 'it cannot be sent',
       })
   }
+  if (own.size > 0)
+    unsent.push({
+      operation: 'all requests',
+      what: `headers ${[...own].join(', ')}`,
+      reason: 'the gateway or the client sets them itself',
+    })
   const document = {
     openapi: '3.0.3',
     info: { title },
@@ -87,7 +105,27 @@ export function importExamples(
     operations: made.operations + skipped.length + uncalled.length + more.length,
     skipped: [...skipped, ...uncalled, ...made.skipped, ...more],
     leftOut: [...leftOut, ...unsent, ...made.leftOut],
+    values: new Map([...(known.secrets ?? []), ...valuesOf(logins, made.name, known.secretOf)]),
   }
+}
+
+/** The secrets of logins by names of environment variables. */
+function valuesOf(
+  { secrets, schemes }: Logins,
+  name: string,
+  secretOf: NonNullable<Examples['secretOf']> = (text) => text,
+): [variable: string, value: string][] {
+  return [...secrets].flatMap(([scheme, text]): [string, string][] => {
+    const value = secretOf(text)
+    const { variable } = sourceOf(scheme, name)
+    if (value === undefined) return []
+    if ((schemes[scheme] as JsonObject | undefined)?.scheme !== 'basic') return [[variable, value]]
+    const colon = value.indexOf(':')
+    return [
+      [`${variable}_USER`, value.slice(0, colon)],
+      [`${variable}_PASSWORD`, value.slice(colon + 1)],
+    ]
+  })
 }
 
 type Fixed = NonNullable<ReturnType<NonNullable<ImportOptions['fixed']>>>
@@ -228,15 +266,11 @@ function content(type: string, schema: JsonObject): JsonObject {
   return { required: true, content: { [type]: { schema } } }
 }
 
-/** Limits of depth and items, beyond which examples add little. */
-const MAX_DEPTH = 6
-const MAX_ITEMS = 50
-
 /** The schema of an example value; all members of an object are required. */
 function schemaOf(value: Json, depth: number, name = ''): JsonObject {
-  if (value === null || depth > MAX_DEPTH) return {}
+  if (value === null || depth > 6) return {}
   if (Array.isArray(value)) {
-    const items = value.slice(0, MAX_ITEMS).map((one) => schemaOf(one, depth + 1, name))
+    const items = value.slice(0, 50).map((one) => schemaOf(one, depth + 1, name))
     return { type: 'array', items: items.length === 0 ? {} : items.reduce(either) }
   }
   if (isObject(value)) {
@@ -314,4 +348,13 @@ export function openPath(path: string): { path: string; examples: Map<string, Pa
     return `{${name}}`
   })
   return { path: opened.join('/'), examples }
+}
+
+/** JSON with comments, as people write it; undefined if invalid. */
+export function jsonOf(text: string): Json | undefined {
+  try {
+    return parse(withoutComments(text)?.text ?? text)
+  } catch {
+    return undefined
+  }
 }

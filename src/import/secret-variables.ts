@@ -7,8 +7,8 @@ export interface Variable {
   name: string
   /** Its purpose: `` `env` of github ``. */
   use: string
-  /** Whether the imported file contained a value, which is not copied. */
-  hadValue: boolean
+  /** Its secret value in the imported file, which no configuration or report has; absent: none. */
+  value?: string
 }
 
 /** Variable names for the secrets of files, distinct for different values. */
@@ -31,7 +31,7 @@ export class Variables {
   keep(name: string, use: string): string {
     if (!this.#values.has(name)) {
       this.#values.set(name, undefined)
-      if (name !== 'HOME') this.found.push({ name, use, hadValue: false })
+      if (name !== 'HOME') this.found.push({ name, use })
     }
     return name
   }
@@ -44,7 +44,7 @@ export class Variables {
     const long = own.startsWith(`${upper(owner)}_`) ? own : upper(owner, wanted)
     let name = [own, long].find(isFree)
     for (let n = 2; name === undefined; n++) name = isFree(`${long}_${n}`) ? `${long}_${n}` : undefined
-    if (!this.#values.has(name)) this.found.push({ name, use, hadValue: true })
+    if (!this.#values.has(name)) this.found.push({ name, use, value: value.replaceAll('{{"{"}}', '{') })
     this.#values.set(name, value)
     return `\${${name}}`
   }
@@ -81,10 +81,15 @@ export class Texts {
   }
 
   token(value: string): string {
-    const use = `a token of the callers of ${this.owner}`
-    return isVariable(value)
-      ? this.#plain(value, use)
-      : this.variables.take('caller_token', this.owner, value, use)
+    return this.#secret(value, 'caller_token', `a token of the callers of ${this.owner}`)
+  }
+
+  clientSecret(value: string): string {
+    return this.#secret(value, upper(this.owner, 'client_secret'), `the client secret of ${this.owner}`)
+  }
+
+  #secret(value: string, wanted: string, use: string): string {
+    return isVariable(value) ? this.#plain(value, use) : this.variables.take(wanted, this.owner, value, use)
   }
 
   /** Words of a command: secrets in `--token x`, `--token=x` and `TOKEN=x`, and by format. */
@@ -137,7 +142,6 @@ export class Texts {
 
 /** `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${workspaceFolder}`; or a literal brace. */
 const REFERENCE = /\$\{(?:(env|input|config|command):)?([\w.-]+)(?::-?([^{}]*))?\}|\$\{/g
-/** Client variables that are not environment variables. */
 const OF_CLIENTS = /^(?:workspaceFolder|userHome|cwd)/
 
 function ownName(kind: string, name: string): string {

@@ -5,17 +5,20 @@ import type { Finding } from '../findings/index.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
 import { parseText } from '../openapi/open-document.ts'
 import type { Variable } from './secret-variables.ts'
+import { tracked } from './unread.ts'
 
-export interface ImportedSettings {
+interface ImportedSettings {
   /** YAML. */
   text: string
   /** Omitted keys, with the alternative. */
   notes: { key: string; note: string }[]
   /** Variables to set before the settings are used. */
   variables: Variable[]
+  /** The folder of configurations; undefined: they are in a database. */
+  folder: string | undefined
 }
 
-export type SettingsResult =
+type SettingsResult =
   | ({ fault?: undefined; findings?: undefined } & ImportedSettings)
   /** Why it is not a settings file of Unla. */
   | { fault: string; findings?: undefined }
@@ -25,8 +28,8 @@ export type SettingsResult =
 export function importUnlaSettings(source: Source): SettingsResult {
   const read = parseText(source)
   if ('findings' in read) return read
-  const { value } = read
-  const foreign = foreignFile(value, 'unla', source.file)
+  const { value, unread } = tracked(read.value)
+  const foreign = foreignFile(read.value, 'unla', source.file)
   if (!isObject(value) || foreign) {
     const what = foreign ? `it is ${foreign.what}. ${foreign.hint}` : 'the top level is not an object'
     return { fault: what }
@@ -44,7 +47,16 @@ export function importUnlaSettings(source: Source): SettingsResult {
     ...telemetryOf(value),
   }
   const text = `# Made by plantgw import unla.\n${stringify(settings, { lineWidth: 0 })}`
-  return { text, notes: notesOf(value), variables }
+  const { storage } = settings
+  const folder = isObject(storage) && typeof storage.path === 'string' ? storage.path : undefined
+  const notes = notesOf(value)
+  const noted = [...notes.map(({ key }) => key), ...(settings.telemetry ? [] : ['tracing'])]
+  for (const path of unread()) {
+    const key = path.join('.')
+    if (!noted.some((one) => key === one || key.startsWith(`${one}.`)))
+      notes.push({ key, note: 'not imported' })
+  }
+  return { text, notes, variables, folder }
 }
 
 /** A value or `${NAME:default}`; an empty default counts as absent. */
@@ -116,10 +128,8 @@ function telemetryOf({ tracing }: JsonObject): JsonObject {
   if (!isObject(tracing) || preset(tracing.enabled) !== 'true') return {}
   const endpoint = preset(tracing.endpoint)
   const scheme = preset(tracing.insecure) === 'true' ? 'http' : 'https'
-  const name = given(tracing.service_name)
   return {
     telemetry: {
-      ...(name !== undefined && { serviceName: name }),
       // OTLP over gRPC uses another port than over HTTP.
       otlp:
         endpoint === ''
@@ -136,7 +146,8 @@ function telemetryOf({ tracing }: JsonObject): JsonObject {
 /** Neither a secret nor its default is written. */
 function secret(value: Json | undefined, fallback: string, use: string, variables: Variable[]): string {
   const name = /^\$\{(\w+)/.exec(given(value) ?? '')?.[1] ?? fallback
-  variables.push({ name, use, hadValue: preset(value) !== '' })
+  const known = preset(value)
+  variables.push({ name, use, ...(known !== '' && { value: known }) })
   return `\${${name}}`
 }
 
@@ -174,7 +185,7 @@ function notesOf(value: JsonObject): ImportedSettings['notes'] {
     [
       'auth',
       'auth' in value,
-      '`auth` and `cors` belong to each router; the gateway is no authorization server: use `mode: jwt` with the `issuers` of yours',
+      '`auth` and `cors` belong to each router; the gateway is no authorization server: use `type: jwt` with the `issuers` of yours',
     ],
     [
       'tracing.protocol',

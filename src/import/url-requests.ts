@@ -1,11 +1,7 @@
 import type { Json } from '../json/index.ts'
 import { literal } from '../template/index.ts'
-import { jsonOf } from './json-of.ts'
 import type { ExampleBody, ExampleRequest, Parameter } from './logins.ts'
-import { grouped, openPath } from './requests.ts'
-
-/** Longer bodies add nothing about their form. */
-const MAX_BODY = 256 * 1024
+import { grouped, jsonOf, openPath } from './requests.ts'
 
 /**
  * An example of a request to a URL.
@@ -39,7 +35,7 @@ export function bodyFrom(text: string, type: string): ExampleBody | undefined {
   const media = type.split(';')[0]!.trim().toLowerCase()
   if (text.trim() === '') return undefined
   const isJson = /\bjson$/.test(media) || (media === '' && /^\s*[{[]/.test(text))
-  const value = isJson && text.length <= MAX_BODY ? jsonOf(text) : undefined
+  const value = isJson && text.length <= 256 * 1024 ? jsonOf(text) : undefined
   if (value !== undefined) {
     const { query, variables, operationName } = (value ?? {}) as { [key: string]: Json }
     if (typeof query === 'string' && /^\s*(?:query|mutation|subscription|fragment|\{)/.test(query))
@@ -55,7 +51,7 @@ export function bodyFrom(text: string, type: string): ExampleBody | undefined {
     return { form: 'json', value, ...(/\+json$/.test(media) && { type: media }) }
   }
   if (media === 'application/x-www-form-urlencoded' || (media === '' && /^[\w.%[\]+-]+=/.test(text)))
-    return { form: 'urlencoded', fields: fieldsOf(text.slice(0, MAX_BODY)) }
+    return { form: 'urlencoded', fields: fieldsOf(text.slice(0, 256 * 1024)) }
   // Incomplete JSON says nothing about its form.
   if (isJson) return { form: 'json', value: null, ...(/\+json$/.test(media) && { type: media }) }
   return { form: 'text', type: media || 'text/plain' }

@@ -111,8 +111,6 @@ function unquoted(piece: string, i: number): string {
 
 /** Below this a double has fewer digits (IEEE 754, subnormal numbers). */
 const MIN_NORMAL = 2.2250738585072014e-308
-/** Digits of an integer that becomes a `bigint`: more take long to read and to write. */
-const MAX_INTEGER = 100
 
 /** Written by a `bigint` as it is. */
 const LONG_INTEGER = /^-?[1-9]\d*$/
@@ -126,7 +124,8 @@ export function exact(source: string, interest: Interest): number | bigint | Exa
     return new ExactNumber(source)
   if (/^-?\d+$/.test(source)) {
     if (Number.isSafeInteger(value)) return value
-    return source.length > MAX_INTEGER ? new ExactNumber(source) : BigInt(source)
+    // Digits of an integer that becomes a `bigint`: more take long to read and to write.
+    return source.length > 100 ? new ExactNumber(source) : BigInt(source)
   }
   const digits = SIGNIFICANT.exec(source)![1]!.replace('.', '').length
   const isNormal = digits === 0 || (Number.isFinite(value) && Math.abs(value) >= MIN_NORMAL)

@@ -2,10 +2,9 @@ import { ExactNumber, exact, type Json, type JsonObject, parseExact, stringifyEx
 import { type Interest, type KeyWatch, scan } from './scan.ts'
 import { setOwn } from './values.ts'
 
-export { withoutComments } from './comments.ts'
 export { ExactNumber, type Json, type JsonObject } from './exact.ts'
 export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
-export { isObject, pointerOf, pointerSegments, setOwn, valueAt } from './values.ts'
+export { isObject, pointerOf, pointerSegments, setOwn, valueAt, withoutComments } from './values.ts'
 
 /** Valid JSON, perhaps, but beyond `JSON_LIMITS`; the message says which limit. */
 export class JsonLimitError extends SyntaxError {}

@@ -24,7 +24,7 @@ export interface KeyWatch {
   key(depth: number, text: string, from: number, to: number): void
 }
 
-export interface Scanned {
+interface Scanned {
   /** The limit that the text exceeds, as the end of a sentence about it. */
   fault?: string
   /** Where the numbers of interest begin and end: pairs of indexes. */

@@ -1,12 +1,13 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket } from '../cluster/index.ts'
-import type { Call, CallLog, LoggedRequest } from './call.ts'
+import type { JsonObject } from '../json/index.ts'
+import type { Answer } from './answer.ts'
+import type { Call } from './call.ts'
 import type { RequestContext } from './context.ts'
 import type { Fault } from './fault.ts'
+import type { Listing } from './listing.ts'
 import type { ParamHeader } from './mirror.ts'
-import type { Message, Messages, Request } from './protocol.ts'
-import type { Session } from './session.ts'
-import type { SessionRegistry } from './session-registry.ts'
+import type { ListKind, Message, Request, SessionRevision } from './protocol.ts'
 
 /** The service behind a prefix. A reload that changes it creates a new one. */
 export interface Backend {
@@ -18,23 +19,23 @@ export interface Backend {
    */
   viewerOf?(context: RequestContext): string | undefined
   /** Creates the backend side of a new session, before `initialize` is passed to it. */
-  open(session: Session, context: RequestContext): BackendSession | Fault
+  open(session: ClientSession, context: RequestContext): BackendSession | Fault
   /** Resumes a session opened by another replica; undefined: only that replica can serve it. */
-  resume(session: Session, context: RequestContext, ticket: Ticket): BackendSession | undefined
+  resume(session: ClientSession, context: RequestContext, ticket: Ticket): BackendSession | undefined
   /**
-   * Takes over a session that the previous version of the prefix served, which only finishes its calls; undefined: the
-   * client must initialize again.
+   * Creates the backend side of a session that the previous backend served; that one only finishes its calls. Undefined:
+   * the client must initialize again.
    */
-  migrate(session: Session, context: RequestContext): Migrated | Promise<Migrated>
+  migrate(session: ClientSession, context: RequestContext): Migrated | Promise<Migrated>
   /**
-   * The server for a stateless request (2026-07-28), or a complete answer that the backend has already logged.
+   * Finds the server for a stateless request (2026-07-28). An `HttpResponse`: the request is already answered and logged.
    * @param text of the request as received
    */
   stateless(
     context: RequestContext,
     request: Request,
     text: string,
-    endpoint: Endpoint,
+    from: StatelessRoute,
   ): Promise<StatelessFound>
 }
 
@@ -48,17 +49,15 @@ export interface BackendSession {
   readonly needsUniqueIds: boolean
   /** Milliseconds without a message after which a call times out; undefined: the backend handles timeouts. */
   readonly timeout: number | undefined
-  /** Relays whole HTTP requests instead of single messages. */
-  readonly passThrough?: PassThrough | undefined
   /** Answers `initialize`, and sets the session's revision. */
   initialize(
-    session: Session,
+    session: ClientSession,
     request: Request,
     text: string,
     context: RequestContext,
   ): Opened | Promise<Opened>
-  /** Handles a request and answers through the call; a rejection becomes an internal error. */
-  request(call: Call): Promise<unknown> | undefined
+  /** Answers a request; a rejection becomes an internal error. */
+  request(call: Call): Promise<Answer>
   /** Takes a notification or response of the client. */
   notify(message: Message, text: string): void
   /** Called when a call of this backend session has ended. */
@@ -74,8 +73,11 @@ export interface BackendSession {
    * @param limit milliseconds after which it closes anyway. Default 30,000
    */
   drain?(limit?: number): Promise<void>
-  /** Ends with a fault all running requests that the session does not track as calls. */
-  cut?(fault: Fault): void
+  /**
+   * Called when the client opens its GET stream. Returns the response of the replica that has the server's stream;
+   * undefined: this replica has it, or the server has none.
+   */
+  openStream?(context: RequestContext): Promise<HttpResponse | undefined>
   /**
    * Closes at once. @param forGood true if the client ended the session, false if only this process stops serving it
    */
@@ -90,19 +92,6 @@ export interface Opened {
   /** HTTP status. Default 200. */
   status?: number
   headers?: Record<string, string>
-  /** The backend session that serves from now on; absent: the one that answered. */
-  served?: BackendSession
-}
-
-/** Relays bytes unchanged between a client and a server of the same revision and transport. */
-export interface PassThrough {
-  /** @param call logs the requests in `messages`, if there are any; the implementation records it */
-  post(
-    context: RequestContext,
-    messages: Messages,
-    call: (Pick<LoggedRequest, 'record'> & Partial<Pick<LoggedRequest, 'request'>>) | undefined,
-  ): Promise<HttpResponse>
-  get(context: RequestContext): Promise<HttpResponse>
 }
 
 /** Answers stateless requests (2026-07-28). */
@@ -111,16 +100,49 @@ export interface StatelessServer {
   versions(): readonly string[] | Promise<readonly string[]>
   /** Arguments of a tool that clients mirror into `Mcp-Param-*` headers. */
   paramHeaders(tool: string, call: Call): Promise<readonly ParamHeader[]>
-  /** Handles a request and answers through the call; a rejection becomes an internal error. */
-  request(call: Call): Promise<unknown> | undefined
+  /** Answers a request; a rejection becomes an internal error. */
+  request(call: Call): Promise<Answer>
 }
 
-/** A prefix, its backend, and the caller of the current request. */
-export interface Endpoint {
-  prefix: string
-  registry: SessionRegistry
-  /** Identity, if the route authenticates callers; sessions are bound to it. */
-  caller: string | undefined
-  backend: Backend
-  callLog: CallLog
+/** Where a stateless request came. */
+export type StatelessRoute = { readonly caller: string | undefined }
+
+/** An open stream or answer that needs keep-alive comments. */
+export interface KeptStream {
+  write(comment: string): void
+  close?(): void
+  /** Ends it at shutdown, if it would not end by itself. */
+  drain?(): void
+  /** Fails the call. */
+  abortWith?(fault: Fault): void
+}
+
+/** A client's session, as backends see it. */
+export interface ClientSession {
+  readonly caller: string | undefined
+  readonly quotaKey: string
+  /** The replica that opened it, if it was resumed from its id; absent: this process. */
+  readonly owner: string | undefined
+  /** Whether answers are sent on its stream: SSE (2024-11-05) and stdio. */
+  readonly onStream: boolean
+  readonly lastUsed: number
+  readonly listing: Listing | undefined
+  /** Whether the client supports elicitation by form. */
+  readonly elicits: boolean
+  /** The client's info and capabilities; undefined: not initialized, or known only to another replica. */
+  readonly clientParams: { capabilities: JsonObject; clientInfo: JsonObject } | undefined
+  readonly backendSession: BackendSession
+  readonly streams: readonly unknown[]
+  /** Negotiated by `initialize`. */
+  revision: SessionRevision
+  /** Lists declared as changeable to the client; undefined: unknown. */
+  changeableLists: ReadonlySet<ListKind> | undefined
+  /** Sends the client a request or notification of its server. */
+  deliver(message: Message, text: string, from: BackendSession): void
+  /** Drops the questions of a server that lost its state. */
+  forgetQuestions(from: BackendSession): void
+  /** Whether calls of a backend session are running. */
+  hasCalls(of: BackendSession): boolean
+  /** Ends it everywhere. */
+  end(): void
 }

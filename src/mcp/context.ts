@@ -6,11 +6,11 @@ import type { Approval, Identity } from '../access/steps.ts'
 import type { Ticket, WaitingState } from '../cluster/index.ts'
 import type { Discovery } from '../discovery/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { CancelSignal } from '../net/index.ts'
-import type { Keep } from '../shaping/index.ts'
 import type { Ended } from '../telemetry/outcome.ts'
-import type { Fault } from './fault.ts'
-import type { Request, RequestId, Revision, RpcError } from './protocol.ts'
+import type { Fault, LoginNeed } from './fault.ts'
+import type { KeptResults } from './kept-results.ts'
+import type { Request, RequestId } from './protocol.ts'
+import type { RecordedCall } from './recorded-call.ts'
 import type { UnservedSpans } from './unserved.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
@@ -60,7 +60,9 @@ export interface RequestContext {
   /** Absent if the gateway is one process. */
   readonly replicas?: Replicas | undefined
   /** Store of cut-off results; absent: disabled. */
-  readonly results?: Results | undefined
+  readonly results?: KeptResults | undefined
+  /** Receives the call with its contents, if the console made the request. */
+  readonly onRecorded?: ((call: RecordedCall) => void) | undefined
   /** Absent: no traces are recorded. */
   readonly unserved?: UnservedSpans | undefined
 }
@@ -79,7 +81,7 @@ export interface Replicas {
   /** Name of this replica in event ids: 8 characters of Base64url. */
   mark(): string
   /** The address of the replica with this mark; undefined: unknown, or must not be asked. */
-  marked(mark: string): string | undefined
+  addressOf(mark: string): string | undefined
   /** Whether another replica forwarded the request. */
   readonly isPassed: boolean
   /** Announces this replica to the one that opened a session; the request should wait for the result. */
@@ -107,38 +109,13 @@ export interface Replicas {
     signal: AbortSignal,
   ): Promise<JsonObject | Fault | undefined>
   /** Whether workers share single-instance servers, and the request was not forwarded by one. */
-  readonly hasPlaces: boolean
+  readonly sharesServers: boolean
   /**
    * The answer of the worker that owns a single-instance server; undefined: this worker owns it, or there are no
    * workers.
    * @param key of the single-instance server
    */
-  inPlace(key: string, body: string, id: RequestId): Promise<HttpResponse | undefined> | undefined
-}
-
-/** Results kept for the caller of a request. */
-export interface Results {
-  /** A function that keeps the rest of a call's result. */
-  keeper(call: AnswerableCall): Keep
-  /** Whether a request reads a kept result. */
-  isAsked(request: Request): boolean
-  /** Answers a request for a kept result; false: it is another request. */
-  answers(call: AnswerableCall): boolean
-  /** Adds the reading tool to a list of tools. @param text of the response */
-  shown(call: AnswerableCall, text: string): string
-}
-
-/** A call as the checks before the backend see it, which may answer it. */
-export interface AnswerableCall extends CancelSignal {
-  readonly context: RequestContext
-  readonly request: Request
-  readonly revision: Revision
-  readonly over: boolean
-  /** Whether the answer is already filtered to what the caller may use. */
-  readonly isPermitted: boolean
-  result(json: string, end?: CallEnd): void
-  error(error: RpcError, end?: CallEnd, status?: number, headers?: Record<string, string>): void
-  fail(fault: Fault): void
+  fromOwner(key: string, body: string, id: RequestId): Promise<HttpResponse | undefined> | undefined
 }
 
 export interface CallEnd extends Ended {
@@ -156,7 +133,9 @@ export interface CallEnd extends Ended {
   savedChars?: number | undefined
   /**
    * Reason for refusal: no `authorize` rule allows the call, a matching rule requires more scopes, or the call was not
-   * approved.
+   * approved, or the caller has not logged in at a server.
    */
-  denied?: 'rule' | 'scope' | 'approval'
+  denied?: 'rule' | 'scope' | 'approval' | 'login'
+  /** The login that the call lacked. */
+  login?: LoginNeed | undefined
 }

@@ -11,54 +11,48 @@ import {
   SEARCH,
   signatureOf,
 } from '../discovery/index.ts'
-import { isObject, parseVerbatim, stringify } from '../json/index.ts'
+import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { pause, shorten } from '../text/index.ts'
-import type { Call } from './call.ts'
-import type { RequestContext } from './context.ts'
+import { type Answer, errorAnswer, faultAnswer, ownResult, resultAnswer } from './answer.ts'
+import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
-import { type ListedTools, type ListSource, listedTool, listedTools } from './listed-tools.ts'
-import { refuses } from './permit.ts'
-import { INVALID_PARAMS, isSessionRevision, type Message } from './protocol.ts'
+import { sourceOf } from './list-source.ts'
+import { type ListedTools, listedTool, listedTools } from './listed-tools.ts'
+import type { Listing } from './listing.ts'
+import { refusal } from './permit.ts'
+import { INVALID_PARAMS } from './protocol.ts'
 
 /**
  * Finds, describes and calls tools for clients that list only some of them. A call of `call_tool` is replaced by the
  * call of the named tool before any check, so all checks of direct calls apply.
  */
 
-/** How a client lists tools, if not completely. */
-export interface Listing {
-  readonly mode: 'search' | 'auto'
-  /** Decision of `auto`; undefined: not made yet. */
-  searches?: boolean
-}
-
-/** The listing mode of a request; undefined: all tools are listed. */
-export function listingOf({ discovery, listing }: RequestContext): Listing | undefined {
-  const mode = discovery && (listing ?? discovery.mode)
-  return mode === undefined || mode === 'list' ? undefined : { mode }
-}
-
-/** Replaces a `call_tool` message by the call that it contains; an unreadable one is returned unchanged. */
-export function unwrapped(message: Message): Message {
-  if (!isIndirect(message)) return message
-  const { params } = message
-  const called = readToolCall(String(params.name), params.arguments, parseVerbatim)
-  if ('text' in called) return message
-  const direct = { ...params, ...called }
-  return { ...message, params: direct, raw: { ...message.raw, params: direct }, via: String(params.name) }
-}
-
-/** Whether a message calls a tool through `call_tool` or `call_read_tool`. */
-export function isIndirect(message: Message): message is Extract<Message, { kind: 'request' }> {
-  if (message.kind !== 'request' || message.method !== 'tools/call') return false
-  const { name } = message.params
-  return name === CALL || name === CALL_READ
-}
-
-/** Whether `discover` handles a request of a client with this listing. */
-export function isDiscovered({ context, request }: Call, listing: Listing | undefined): boolean {
-  if (!listing || !context.discovery) return false
+/** Answers lists and searches of clients that list only some tools, and checks what they call by `call_tool`. */
+export const discovery: Middleware = async (call, next) => {
+  const { listing } = call
+  if (!listing || !isDiscovered(call)) return next()
+  const { request } = call
   const { method, params, via } = request
+  const policy = call.context.discovery as Discovery
+  const source = sourceOf(call)
+  const isList = method === 'tools/list'
+  // A client asks for the list again after `list_changed`, so it gets a fresh one.
+  const found =
+    via === undefined ? await listedTools(source, isList) : await listedTool(params.name as string, source)
+  // Otherwise all calls that waited for the list would be processed in one tick.
+  await pause()
+  if (found instanceof Fault) return faultAnswer(call, found)
+  const list = 'list' in found ? found.list : found
+  const catalogue = catalogueOf(list, policy)
+  if (isList) return listAnswer(call, listing, list, catalogue) ?? next()
+  if (via === undefined) return textAnswer(call, await toolAnswer(call, catalogue))
+  const name = params.name as string
+  const refused = callRefusal(call, name, via, catalogue)
+  if (refused) return refused
+  return withSignature(await next(), signatureOf(catalogue.get(name) as JsonObject))
+}
+
+function isDiscovered({ request: { method, params, via } }: Call): boolean {
   return (
     via !== undefined ||
     method === 'tools/list' ||
@@ -66,70 +60,41 @@ export function isDiscovered({ context, request }: Call, listing: Listing | unde
   )
 }
 
-/** Answers a request about discovery; true: the backend must answer instead. */
-export async function discover(call: Call, listing: Listing, source: ListSource): Promise<boolean> {
-  const { request, context } = call
-  const { method, params, via } = request
-  const policy = context.discovery as Discovery
-  const isList = method === 'tools/list'
-  // A client asks for the list again after `list_changed`, so it gets a fresh one.
-  const found =
-    via === undefined ? await listedTools(source, isList) : await listedTool(params.name as string, source)
-  // Otherwise all calls that waited for the list would be processed in one tick.
-  await pause()
-  if (call.over) return false
-  if (found instanceof Fault) {
-    call.fail(found)
-    return false
-  }
-  const list = 'list' in found ? found.list : found
-  const catalogue = catalogueOf(list, policy)
-  if (isList) return answerList(call, listing, list, catalogue)
-  if (via !== undefined) return mayCall(call, via, catalogue)
-  const answer = await answerOf(call, catalogue)
-  answerText(call, answer)
-  return false
-}
-
-/** Answers `tools/list`; true: the backend must answer instead. */
-function answerList(call: Call, listing: Listing, { rest }: ListedTools, catalogue: Catalogue): boolean {
-  const { discovery, list } = { discovery: call.context.discovery as Discovery, list: catalogue.list }
-  if (listing.mode === 'auto') listing.searches ??= catalogue.tokens > discovery.above
+/** The answer to `tools/list`; undefined: the backend's own. */
+function listAnswer(
+  call: Call,
+  listing: Listing,
+  { rest }: ListedTools,
+  catalogue: Catalogue,
+): Answer | undefined {
+  const { above } = call.context.discovery as Discovery
+  if (listing.mode === 'auto') listing.searches ??= catalogue.tokens > above
   const whole = listing.mode === 'auto' && !listing.searches
-  if (whole && !catalogue.clashes) return true
+  if (whole && !catalogue.clashes) return undefined
   if (call.request.params.cursor !== undefined)
-    call.error({
+    return errorAnswer(call, {
       code: INVALID_PARAMS,
       message: 'Invalid cursor: the list is one page, ask without a cursor',
     })
-  else {
-    call.isPermitted = true
-    call.result(stringify({ ...rest, tools: list(whole) }))
-  }
-  return false
+  return resultAnswer(call, stringify({ ...rest, tools: catalogue.list(whole) }))
 }
 
-/** Whether the call is allowed; if not, answers it. */
-function mayCall(call: Call, via: string, catalogue: Catalogue): boolean {
-  const name = call.request.params.name as string
+/** The answer to a `call_tool` that may not go on. */
+function callRefusal(call: Call, name: string, via: string, catalogue: Catalogue): Answer | undefined {
   const tool = catalogue.get(name)
   if (!tool) {
     // A token with more scopes might allow the call.
     const isLacking = call.context.permissions?.lacks('tools', name) !== undefined
-    if (!(isLacking && refuses(call))) answerText(call, { text: catalogue.unknown(name), isError: true })
-    return false
+    const refused = isLacking ? refusal(call) : undefined
+    return refused ?? textAnswer(call, { text: catalogue.unknown(name), isError: true })
   }
-  if (via === CALL_READ && !isReadOnly(tool)) {
-    const text = `The call was not sent: ${shorten(name, 80)} is not read-only (it has no readOnlyHint), so it may change something. Call it with ${CALL}.`
-    answerText(call, { text, isError: true })
-    return false
-  }
-  call.signature = signatureOf(tool)
-  return true
+  if (via !== CALL_READ || isReadOnly(tool)) return undefined
+  const text = `The call was not sent: ${shorten(name, 80)} is not read-only (it has no readOnlyHint), so it may change something. Call it with ${CALL}.`
+  return textAnswer(call, { text, isError: true })
 }
 
 /** The answer of a discovery tool. */
-function answerOf(
+function toolAnswer(
   { request: { params } }: Call,
   catalogue: Catalogue,
 ): DiscoveryAnswer | Promise<DiscoveryAnswer> {
@@ -142,14 +107,30 @@ function answerOf(
   return name === SEARCH ? catalogue.search(given) : catalogue.describe(given)
 }
 
-function answerText(call: Call, { text, isError }: DiscoveryAnswer): void {
-  const result = { content: [{ type: 'text', text }], ...(isError && { isError }) }
-  const { request, revision } = call
+function textAnswer(call: Call, { text, isError }: DiscoveryAnswer): Answer {
+  const { request } = call
   const tool = request.via ?? String(request.params.name)
-  call.result(
-    stringify(isSessionRevision(revision) ? result : { resultType: 'complete', ...result }),
+  return ownResult(
+    call,
+    { content: [{ type: 'text', text }], ...(isError && { isError }) },
     isError ? { outcome: 'refused', failure: shorten(text, 200), tool } : { outcome: 'ok', tool },
   )
+}
+
+/** Adds the tool's signature to an answer that refuses arguments, as the caller may not have seen the schema. */
+function withSignature(answer: Answer, signature: string): Answer {
+  const { text, end } = answer
+  const raw =
+    end.failure === 'arguments' || end.code === INVALID_PARAMS ? parseVerbatim(text ?? 'null') : null
+  if (!isObject(raw)) return answer
+  const { result, error } = raw
+  const said = `Signature: ${signature}`
+  if (isObject(result) && Array.isArray(result.content)) {
+    const content = [...result.content, { type: 'text', text: said }]
+    return { ...answer, text: stringify({ ...raw, result: { ...result, content } }) }
+  }
+  if (!isObject(error)) return answer
+  return { ...answer, text: stringify({ ...raw, error: { ...error, message: `${error.message}. ${said}` } }) }
 }
 
 /** One catalogue for each list and policy, freed with either. */

@@ -1,3 +1,5 @@
+import type { Identity } from '../access/identity.ts'
+import type { CancelSignal } from '../net/index.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 
 /**
@@ -32,6 +34,38 @@ export interface FaultDetails {
   challenge?: string
   /** Whether the upstream refused the request without executing it, so that it is safe to send again. */
   isUnexecuted?: boolean
+  /** The login of the caller without which the upstream cannot be called. */
+  login?: LoginNeed
+}
+
+/** A login of the caller that a server needs. */
+export interface LoginNeed {
+  /** Makes the page. */
+  ask(): Promise<LoginQuestion | Fault>
+}
+
+/** Logins of callers at one MCP server, whose tools are unknown without them. */
+export interface CallerLogins {
+  server: string
+  /** The login that a caller lacks; undefined: it has logged in, or is unknown. */
+  missing(identity: Identity | undefined): Promise<LoginNeed | undefined>
+  /** A sentence with the address of a page where a caller sees and ends its logins; undefined: it is unknown. */
+  show(identity: Identity | undefined): Promise<string | undefined>
+}
+
+/** A page where one caller can log in at one server. */
+export interface LoginQuestion {
+  id: string
+  server: string
+  url: string
+  /** A sentence for the person. */
+  message: string
+  /** A sentence for a model whose client cannot ask a person. */
+  advice: string
+  /** Resolves once the caller has logged in, or when the page cannot be used any more; returns whether it has. */
+  readonly completed: Promise<boolean>
+  /** The same, at most for `patience` milliseconds. */
+  done(signal: CancelSignal, patience?: number): Promise<boolean>
 }
 
 /** Why a request has no response. A class, so that server data cannot be mistaken for one. */
@@ -39,18 +73,23 @@ export class Fault {
   readonly status: number | undefined
   readonly challenge: string | undefined
   readonly isUnexecuted: boolean
+  readonly login: LoginNeed | undefined
 
   /** @param message a sentence for the caller */
   constructor(
     readonly kind: FaultKind,
     readonly message: string,
-    { status, challenge, isUnexecuted = false }: FaultDetails = {},
+    { status, challenge, isUnexecuted = false, login }: FaultDetails = {},
   ) {
     this.isUnexecuted = isUnexecuted
     this.status = status
     this.challenge = challenge
+    this.login = login
   }
 }
+
+/** Stands for the reply to a request that the client cancelled; the client gets none. */
+export const CANCELLATION = new Fault('cancelled', 'The call was cancelled')
 
 const OUTCOMES: Record<FaultKind, Outcome> = {
   timeout: 'timeout',

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import { HttpResponse } from '../access/http-response.ts'
-import { type MemoryReservation, parsedSize, SMALL } from '../access/memory.ts'
+import { type MemoryReservation, parsedSize } from '../access/memory.ts'
 import { type LimitName, limitReached, RETRY_AFTER } from '../access/refusals.ts'
-import type { Body, RequestContext, RequestHeaders } from './context.ts'
+import type { Body, RequestHeaders } from './context.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 
@@ -24,7 +24,7 @@ export function headersOf(c: Context): RequestHeaders {
   return incoming ? (incoming.headers as RequestHeaders) : Object.fromEntries(c.req.raw.headers)
 }
 
-/** Reads a body of at most `limit` bytes, reserved from `hold`; stops reading beyond. */
+/** Reads at most `limit` bytes, and charges them to `reservation`. */
 export function readBody(c: Context, limit: number, reservation: MemoryReservation): Promise<Body> {
   const { incoming } = nodePair(c)
   if (incoming) return readIncoming(incoming, limit, reservation)
@@ -96,92 +96,63 @@ const STREAM_TYPE = {
   'x-accel-buffering': 'no',
 }
 
-export function json(
-  context: RequestContext,
-  text: string,
-  status = 200,
-  headers?: Record<string, string>,
-): HttpResponse {
-  if (!carries(context, text.length)) return tooMuch(context, 'maxBuffered')
+export function json(text: string, status = 200, headers?: Record<string, string>): HttpResponse {
   const later = status === 503 ? RETRY : undefined
-  return new HttpResponse(status, { ...JSON_TYPE, ...context.replyHeaders, ...later, ...headers }, text)
+  return new HttpResponse(status, { ...JSON_TYPE, ...later, ...headers }, text)
 }
 
 export function rpcError(
-  context: RequestContext,
   status: number,
   error: RpcError,
   id: RequestId | null = null,
   headers?: Record<string, string>,
 ): HttpResponse {
-  return json(context, errorText(id, error), status, headers)
+  return json(errorText(id, error), status, headers)
 }
 
-/** Replaces the request's memory reservation by one for the answer; false: no memory. */
-export function carries({ lease }: RequestContext, bytes: number): boolean {
-  return lease.reservation.replace(bytes) || bytes <= SMALL
-}
-
-export function tooMuch(
-  context: RequestContext,
-  limit: LimitName,
-  id: RequestId | null = null,
-): HttpResponse {
-  return rpcError(context, 503, { code: INTERNAL_ERROR, message: limitReached(limit) }, id)
+export function tooMuch(limit: LimitName, id: RequestId | null = null): HttpResponse {
+  return rpcError(503, { code: INTERNAL_ERROR, message: limitReached(limit) }, id)
 }
 
 export function eventStream(
-  context: RequestContext,
   body: ReadableStream<Uint8Array> | string,
   headers?: Record<string, string>,
 ): HttpResponse {
-  if (typeof body === 'string' && !carries(context, body.length)) return tooMuch(context, 'maxBuffered')
-  return new HttpResponse(200, { ...STREAM_TYPE, ...context.replyHeaders, ...headers }, body)
+  return new HttpResponse(200, { ...STREAM_TYPE, ...headers }, body)
 }
 
 /** The answer to a POST in the form that the client accepts. */
-export function reply(
-  context: RequestContext,
-  text: string,
-  form: AnswerForm,
-  headers?: Record<string, string>,
-): HttpResponse {
-  return form === 'json' ? json(context, text, 200, headers) : eventStream(context, event(text), headers)
+export function reply(text: string, form: AnswerForm, headers?: Record<string, string>): HttpResponse {
+  return form === 'json' ? json(text, 200, headers) : eventStream(event(text), headers)
 }
 
 /** The answer for a failed request. */
 export function faultResponse(
-  context: RequestContext,
   fault: Fault,
   id: RequestId | null,
   status: number = httpStatusOf(fault),
 ): HttpResponse {
   const { message, challenge } = fault
   const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
-  return rpcError(context, status, { code: INTERNAL_ERROR, message }, id, headers)
+  return rpcError(status, { code: INTERNAL_ERROR, message }, id, headers)
 }
 
-export function notAcceptable(context: RequestContext, types: string): HttpResponse {
-  const message = `The Accept header must allow ${types}`
-  return rpcError(context, 406, { code: INVALID_REQUEST, message })
+export function notAcceptable(types: string): HttpResponse {
+  return rpcError(406, { code: INVALID_REQUEST, message: `The Accept header must allow ${types}` })
 }
 
-export function accepted(context: RequestContext): HttpResponse {
-  return new HttpResponse(202, { ...context.replyHeaders, 'content-length': '0' })
+export function accepted(): HttpResponse {
+  return new HttpResponse(202, { 'content-length': '0' })
 }
 
-export function methodNotAllowed(context: RequestContext, allow: string): HttpResponse {
-  const message = `Method ${context.method} is not allowed here; use ${allow}`
-  return rpcError(context, 405, { code: INVALID_REQUEST, message }, null, { allow })
+export function methodNotAllowed(method: string, allow: string): HttpResponse {
+  const message = `Method ${method} is not allowed here; use ${allow}`
+  return rpcError(405, { code: INVALID_REQUEST, message }, null, { allow })
 }
 
-/** One message as a server-sent event. @param id and retry time, if the client may resume */
-export function event(
-  text: string,
-  name = 'message',
-  { id, retry }: { id?: string | undefined; retry?: number | undefined } = {},
-): string {
-  const head = `${id === undefined ? '' : `id: ${id}\n`}${retry === undefined ? '' : `retry: ${retry}\n`}`
+/** One message as a server-sent event. @param id if the client may resume */
+export function event(text: string, name = 'message', id?: string): string {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}`
   // A line break would end the `data` field.
   const data = /[\r\n]/.test(text) ? text.split(/\r\n|\r|\n/).join('\ndata: ') : text
   return `${head}event: ${name}\ndata: ${data}\n\n`

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type MemoryReservation, memory, parsedSize } from '../access/memory.ts'
 import type { Json } from '../json/index.ts'
-import { jsonIn } from '../shaping/index.ts'
+import { jsonIn } from '../json/shaping/index.ts'
 import { pause } from '../text/index.ts'
 
 /** Milliseconds for which a result is kept. */

@@ -61,7 +61,7 @@ type ByDigest = Map<string, WeakRef<ListedTools>>
 const lists = new WeakMap<object, ByViewer>()
 const digests = new WeakMap<object, ByDigest>()
 
-/** The list of a caller, at most LIFE old; if `fresh`, one whose reading is under way or begins now. */
+/** The cached list if it is younger than LIFE. If `fresh`, starts a reading, or joins one under way. */
 export function listedTools(source: ListSource, fresh = false): Promise<ListedTools | Fault> {
   const known = knownOf(source)
   const isFresh = source.stands || !known?.read
@@ -81,7 +81,7 @@ export async function listedTool(
   const list = await listedTools(source)
   const tool = list instanceof Fault ? undefined : list.byName.get(name)
   if (tool) return { tool, list: list as ListedTools }
-  // A tool added since then is in a new list.
+  // The server may have added the tool since then.
   const newer = await newerList(source)
   return newer instanceof Fault ? newer : { tool: newer.byName.get(name), list: newer }
 }

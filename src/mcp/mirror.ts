@@ -1,12 +1,30 @@
 import { isObject, type Json, type JsonObject, plain, valueAt } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 import type { RequestHeaders } from './context.ts'
+import { HEADER_MISMATCH, type RpcError } from './protocol.ts'
 
 /** Headers that mirror the body in 2026-07-28 (Streamable HTTP, Request Metadata). */
 
-const NAMED: Record<string, string> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' }
-/** Methods of the tasks extension, for which `Mcp-Name` is optional but must match. */
-const TASKS = new Set(['tasks/get', 'tasks/update', 'tasks/cancel'])
+/** `HeaderMismatchError`. @param fault a sentence */
+export function mismatch(fault: string): RpcError {
+  return { code: HEADER_MISMATCH, message: `Header mismatch: ${fault}` }
+}
+
+/** The member of `params` that `Mcp-Name` repeats, by method. */
+const NAMED = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+])
+
+/** The value of `Mcp-Name` for a request; undefined: the method has none. */
+export function nameOf(method: string, params: JsonObject): Json | undefined {
+  const key = NAMED.get(method)
+  return key === undefined ? undefined : params[key]
+}
 
 /** The mismatch of `Mcp-Method` or `Mcp-Name`, as a sentence; undefined if they match. */
 export function checkStandardHeaders(
@@ -18,12 +36,11 @@ export function checkStandardHeaders(
   if (sent === undefined) return 'the Mcp-Method header is missing'
   if (sent !== method)
     return `Mcp-Method header value ${quote(sent)} does not match body value ${quote(method)}`
-  const task = TASKS.has(method)
-  const key = task ? 'taskId' : Object.hasOwn(NAMED, method) ? (NAMED[method] as string) : undefined
-  const expected = key && params[key]
+  const expected = nameOf(method, params)
   if (typeof expected !== 'string') return undefined
   const name = headers['mcp-name']
-  if (name === undefined) return task ? undefined : 'the Mcp-Name header is missing'
+  // The tasks extension lets clients omit it.
+  if (name === undefined) return NAMED.get(method) === 'taskId' ? undefined : 'the Mcp-Name header is missing'
   const value = decodeHeaderValue(name)
   if (value === undefined) return 'the Mcp-Name header is not valid Base64'
   if (value === expected) return undefined
@@ -115,7 +132,8 @@ function readDeclarations(inputSchema: unknown): Declared {
     if ('x-mcp-header' in schema) {
       const name = schema['x-mcp-header']
       const header = `mcp-param-${typeof name === 'string' ? name.toLowerCase() : ''}`
-      if (!path?.length) faults.push('x-mcp-header stands where no chain of properties leads')
+      if (!path?.length)
+        faults.push('x-mcp-header is valid only on a value that is reached through `properties`')
       else if (typeof name !== 'string' || !TOKEN.test(name))
         faults.push('x-mcp-header is not the name of a header')
       else if (!TYPES.has(schema.type))

@@ -1,11 +1,12 @@
 import type { LimitName } from '../access/refusals.ts'
 import { isObject, stringify } from '../json/index.ts'
 import { ELICITATION } from './approval.ts'
-import type { Endpoint, Opened } from './backend.ts'
+import type { Opened } from './backend.ts'
 import { declares } from './client-capabilities.ts'
 import type { RequestContext } from './context.ts'
-import { listingOf } from './discover.ts'
+import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
+import { listingOf } from './listing.ts'
 import type { Request } from './protocol.ts'
 import type { Session, SessionFacts } from './session.ts'
 import { serverSpan } from './spans.ts'
@@ -32,7 +33,7 @@ export function beginSession(
     registry.endSession(session)
     return served
   }
-  session.served = served
+  session.backendSession = served
   return session
 }
 
@@ -46,13 +47,12 @@ export async function handshake(
 ): Promise<Opened> {
   const { tracer } = callLog
   const span = tracer && serverSpan(tracer, { request, context, callLog, sessionId: session.id })
-  const opened = await session.served.initialize(session, request, text, context)
+  const opened = await session.backendSession.initialize(session, request, text, context)
   const { ok, status = 200 } = opened
-  if (ok) session.hello = helloOf(request)
+  if (ok) session.clientParams = helloOf(request)
   // An error text may contain anything, so only its kind is recorded.
   const error = ok ? undefined : { type: status >= 400 ? String(status) : 'tool_error' }
   span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
-  session.served = opened.served ?? session.served
   session.elicits = elicits(request)
   return opened
 }
@@ -61,7 +61,7 @@ export async function handshake(
 const MAX_HELLO = 4096
 
 /** Client facts for servers that join the session later; the minimum if the client's are too long. */
-function helloOf({ params }: Request): Session['hello'] {
+function helloOf({ params }: Request): Session['clientParams'] {
   const clientInfo = isObject(params.clientInfo) ? params.clientInfo : { name: 'unknown', version: '0' }
   const capabilities = isObject(params.capabilities) ? params.capabilities : {}
   const hello = { capabilities, clientInfo }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Json, stringify } from '../json/index.ts'
-import { canonical, INVALID_PARAMS, omit, type Request } from './protocol.ts'
+import { INVALID_PARAMS, omit, type Request, withSortedKeys } from './protocol.ts'
 
 /** Milliseconds in which a user may answer. */
 export const ANSWER_TIME = 300_000
@@ -88,7 +88,7 @@ export class PendingInput<Value> {
 
 /** A digest of a request without the members that differ between retries (2026-07-28, Server Requirements). */
 export function digestOfRequest({ method, params }: Request, more: readonly Json[]): string {
-  const own = canonical(omit(params, '_meta', 'inputResponses', 'requestState'))
+  const own = withSortedKeys(omit(params, '_meta', 'inputResponses', 'requestState'))
   return createHash('sha256')
     .update(stringify([...more, method, own]))
     .digest('base64url')
@@ -97,5 +97,5 @@ export function digestOfRequest({ method, params }: Request, more: readonly Json
 /** The error for an unknown or expired `requestState`. */
 export const UNKNOWN_STATE = {
   code: INVALID_PARAMS,
-  message: 'requestState is unknown, used up, expired or of another request: call again without it',
+  message: 'requestState was used, has expired, or belongs to another request: call again without it',
 }

@@ -1,7 +1,8 @@
 import type { Permissions, Usable } from '../access/permissions.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import type { AnswerableCall } from './context.ts'
+import { type Answer, errorAnswer } from './answer.ts'
+import type { Call, Middleware } from './call.ts'
 import {
   fold,
   INVALID_PARAMS,
@@ -56,7 +57,7 @@ const CACHED = new Set(['resources/read', 'skills/get', 'server/discover'])
  * Returns the message, or an invalid one if a lenient server could read its method as a known one: the server would
  * then execute a method that was not checked.
  */
-export function exactly(message: ReadMessage): ReadMessage {
+export function refuseLookalike(message: ReadMessage): ReadMessage {
   if (message.kind !== 'request' && message.kind !== 'notification') return message
   const meant = KNOWN.get(message.method) ?? KNOWN.get(fold(message.method))
   if (meant === undefined || meant === message.method) return message
@@ -71,38 +72,30 @@ interface Target {
   name: string
 }
 
-/** Answers a request that the caller may not make, or that reads a kept result; whether it did. */
-export function refuses(call: AnswerableCall): boolean {
-  const { permissions, results } = call.context
-  // Kept results are bound to the caller, who was allowed to call the tool.
-  if (results?.answers(call)) return true
-  if (!permissions) return false
+/** Refuses what the caller may not use, and removes it from lists. */
+export const permissions: Middleware = async (call, next) => refusal(call) ?? permitted(call, await next())
+
+/** The answer to a request that the caller may not make. */
+export function refusal(call: Call): Answer | undefined {
+  const { permissions } = call.context
+  if (!permissions) return undefined
   const { request, revision } = call
   const targets = targetsOf(request, permissions)
-  if ('code' in targets) {
-    call.error(targets)
-    return true
-  }
+  if ('code' in targets) return errorAnswer(call, targets)
   const denied = targets.find(({ kind, name }) => !permissions.allows(kind, name))
-  if (!denied) return false
+  if (!denied) return undefined
   const { kind, name } = denied
   const lacking = permissions.lacks(kind, name)
-  if (lacking) {
-    const scopes = lacking.scopes.join(' ')
-    const message = `The token does not have all scopes that ${request.method} ${shorten(name, 80)} needs: ${scopes}`
-    call.error(
-      { code: INVALID_REQUEST, message },
-      { outcome: 'refused', failure: message, denied: 'scope' },
-      403,
-      lacking.headers,
-    )
-  } else
-    call.error(unknown(denied, isSessionRevision(revision)), {
+  if (!lacking)
+    return errorAnswer(call, unknown(denied, isSessionRevision(revision)), {
       outcome: 'refused',
       failure: `no rule of authorize allows the caller to use ${shorten(name, 80)}`,
       denied: 'rule',
     })
-  return true
+  const scopes = lacking.scopes.join(' ')
+  const message = `The token does not have all scopes that ${request.method} ${shorten(name, 80)} needs: ${scopes}`
+  const end = { outcome: 'refused', failure: message, denied: 'scope' } as const
+  return errorAnswer(call, { code: INVALID_REQUEST, message }, end, { status: 403, headers: lacking.headers })
 }
 
 /** The items that a request uses, or an error for the client. */
@@ -155,19 +148,17 @@ function unknown({ kind, name }: Target, inSession: boolean): RpcError {
   }
 }
 
-/** A response without items that the caller may not use. */
-export function permitted(call: AnswerableCall, text: string): string {
+/** An answer without items that the caller may not use. */
+function permitted(call: Call, answer: Answer): Answer {
   const { permissions } = call.context
   const { method } = call.request
-  if (
-    !permissions ||
-    !(Object.hasOwn(LISTING, method) || (CACHED.has(method) && !isSessionRevision(call.revision)))
-  )
-    return text
-  const raw = parseVerbatim(text)
-  if (!isObject(raw) || !isObject(raw.result)) return text
-  const shown = call.isPermitted ? raw.result : listed(method, raw.result, permissions)
-  return stringify({ ...raw, result: isolated(shown, call) })
+  const isCached = CACHED.has(method) && !isSessionRevision(call.revision)
+  if (!permissions || answer.text === undefined || !(Object.hasOwn(LISTING, method) || isCached))
+    return answer
+  const raw = parseVerbatim(answer.text)
+  if (!isObject(raw) || !isObject(raw.result)) return answer
+  const result = isolated(listed(method, raw.result, permissions), call)
+  return { ...answer, text: stringify({ ...raw, result }) }
 }
 
 function listed(method: string, result: JsonObject, { allows }: Permissions): JsonObject {
@@ -180,7 +171,7 @@ function listed(method: string, result: JsonObject, { allows }: Permissions): Js
 }
 
 /** Results that depend on the caller must not be cached for others (2026-07-28, Caching). */
-function isolated(result: JsonObject, { revision }: AnswerableCall): JsonObject {
+function isolated(result: JsonObject, { revision }: Call): JsonObject {
   return isSessionRevision(revision) || result.cacheScope === 'private'
     ? result
     : { ...result, cacheScope: 'private' }

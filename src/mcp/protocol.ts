@@ -269,13 +269,13 @@ export function ownMeta(version: string): JsonObject {
 }
 
 /** A JSON value with sorted keys, so that equal values have equal texts. */
-export function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical)
+export function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys)
   if (!isObject(value)) return value instanceof ExactNumber ? plain(value) : value
   return Object.fromEntries(
     Object.keys(value)
       .sort()
-      .map((key) => [key, canonical(value[key])]),
+      .map((key) => [key, withSortedKeys(value[key])]),
   )
 }
 
@@ -285,7 +285,7 @@ export function canonical(value: unknown): unknown {
  */
 const MESSAGE = wordsOf('jsonrpc', 'id', 'method', 'params', 'result', 'error')
 const PARAMS = wordsOf('name', 'arguments', 'uri', '_meta')
-/** Further folded keys of `params`: another spelling is allowed, but not in addition to the right one. */
+/** Further folded keys of `params`. A client may spell one differently, but may not send two spellings of it. */
 const LOOSE = new Set(
   ['cursor', 'requestid', 'progresstoken', 'protocolversion', 'capabilities', 'clientinfo'].concat([
     'ref',

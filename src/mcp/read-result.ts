@@ -1,12 +1,12 @@
 import { memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
-import { isOfValue, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
+import { isOfValue, type Keep, type PartAsked, partOf, READ_RESULT } from '../json/shaping/index.ts'
 import { pause } from '../text/index.ts'
-import type { AnswerableCall, RequestContext, Results } from './context.ts'
-import { failing } from './dispatch.ts'
+import { type Answer, errorAnswer, faultAnswer, ownResult } from './answer.ts'
+import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
-import { type KeptResult, type KeptResults, readInTurn } from './kept-results.ts'
+import { type KeptResult, type ResultOwner, readInTurn } from './kept-results.ts'
 import { INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
 
 /** URI prefix of a result as a resource, before its id. */
@@ -44,40 +44,49 @@ const DEFINITION = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 } satisfies JsonObject
 
-type ResultsOf = Pick<RequestContext, 'caller' | 'replicas' | 'lease'>
+/** Answers the reading of kept results, and adds the tool for it to lists. */
+export const keptResults: Middleware = async (call, next) => {
+  const asked = askedBy(call.request)
+  if (asked) return answer(call, asked, locate(call, asked.id))
+  return withReadTool(call, await next())
+}
 
-/** @param prefix of the route */
-export function resultsOf(kept: KeptResults, prefix: string, context: ResultsOf): Results {
-  const owner = () => ({ prefix, caller: context.caller, quotaKey: context.lease.quotaKey })
-  return {
-    keeper: (call) => (text, isJson) => {
-      const handle = kept.keep({ text, isJson }, owner())
+/** Whether a request reads a kept result. */
+export function readsResult(request: Request): boolean {
+  return askedBy(request) !== undefined
+}
+
+/** A function that keeps the rest of a call's result; undefined: results are not kept. */
+export function keeperOf(call: Call): Keep | undefined {
+  const { results, replicas } = call.context
+  return (
+    results &&
+    ((text, isJson) => {
+      const handle = results.keep({ text, isJson }, ownerOf(call))
       if (handle === undefined) return undefined
-      const id = context.replicas?.seal(handle) ?? handle
+      const id = replicas?.seal(handle) ?? handle
       const how = `For the rest, call \`${READ_RESULT}\` with \`id\`: "${id}".`
       if (isSessionRevision(call.revision) && call.revision < LINKS) return { how }
       return { how, link: linkTo(id, isJson, call) }
-    },
-    isAsked: (request) => askedBy(request) !== undefined,
-    answers(call) {
-      const asked = askedBy(call.request)
-      if (!asked) return false
-      answer(call, asked, locate(kept, owner(), call, asked.id)).catch(failing(call))
-      return true
-    },
-    shown(call, text) {
-      if (call.request.method !== 'tools/list') return text
-      const raw = parseVerbatim(text)
-      const result = isObject(raw) && raw.result
-      if (!isObject(raw) || !isObject(result) || !Array.isArray(result.tools)) return text
-      const others = result.tools.filter((tool) => !isObject(tool) || tool.name !== READ_RESULT)
-      const tools = result.nextCursor === undefined ? [...others, DEFINITION] : others
-      return stringify({ ...raw, result: { ...result, tools } })
-    },
-  }
+    })
+  )
 }
 
-function linkTo(id: string, isJson: boolean, { request }: AnswerableCall): JsonObject {
+function ownerOf({ context, callLog }: Call): ResultOwner {
+  return { prefix: callLog.prefix, caller: context.caller, quotaKey: context.lease.quotaKey }
+}
+
+function withReadTool(call: Call, answer: Answer): Answer {
+  if (call.request.method !== 'tools/list' || answer.text === undefined) return answer
+  const raw = parseVerbatim(answer.text)
+  const result = isObject(raw) && raw.result
+  if (!isObject(raw) || !isObject(result) || !Array.isArray(result.tools)) return answer
+  const others = result.tools.filter((tool) => !isObject(tool) || tool.name !== READ_RESULT)
+  const tools = result.nextCursor === undefined ? [...others, DEFINITION] : others
+  return { ...answer, text: stringify({ ...raw, result: { ...result, tools } }) }
+}
+
+function linkTo(id: string, isJson: boolean, { request }: Call): JsonObject {
   const { name: tool } = request.params
   const name = `The whole result of ${typeof tool === 'string' ? tool.slice(0, 200) : 'the call'}`
   return { type: 'resource_link', uri: URI + id, name, mimeType: typeOf({ isJson }) }
@@ -105,75 +114,66 @@ function askedBy({ method, params }: Request): Asked | undefined {
 /** Location of a result. */
 type Place = KeptResult | { replica: string } | undefined
 
-function locate(
-  kept: KeptResults,
-  owner: Parameters<KeptResults['find']>[1],
-  { context: { replicas }, revision }: AnswerableCall,
-  id: string,
-): Place {
-  if (!replicas) return kept.find(id, owner)
+function locate(call: Call, id: string): Place {
+  const { results, replicas } = call.context
+  const owner = ownerOf(call)
+  if (!replicas) return results?.find(id, owner)
   const found = replicas.unseal(id)
   if (!found) return undefined
-  if (replicas.isOwn(found.owner)) return kept.find(found.state, owner)
+  if (replicas.isOwn(found.owner)) return results?.find(found.state, owner)
   // Sessions forward their own requests, and a forwarded request is not forwarded again.
-  return isSessionRevision(revision) || replicas.mayReach(found.owner) ? { replica: found.owner } : undefined
+  const mayReach = isSessionRevision(call.revision) || replicas.mayReach(found.owner)
+  return mayReach ? { replica: found.owner } : undefined
 }
 
-async function answer(call: AnswerableCall, asked: Asked, place: Place): Promise<void> {
-  if (place && 'replica' in place) {
+async function answer(call: Call, asked: Asked, place: Place): Promise<Answer> {
+  if (!place) return unknown(call, asked)
+  if ('replica' in place) {
     const result = await elsewhere(call, place.replica)
-    if (result instanceof Fault) call.fail(result)
-    else if (result) passOn(call, asked, result)
-    else unknown(call, asked)
-  } else if (!place) unknown(call, asked)
-  else if ('uri' in asked) await readWhole(call, asked.uri, place)
-  else await read(call, asked.args, place)
+    if (result instanceof Fault) return faultAnswer(call, result)
+    return result ? passOn(call, asked, result) : unknown(call, asked)
+  }
+  return 'uri' in asked ? readWhole(call, asked.uri, place) : read(call, asked.args, place)
 }
 
-async function readWhole(call: AnswerableCall, uri: string, result: KeptResult): Promise<void> {
+async function readWhole(call: Call, uri: string, result: KeptResult): Promise<Answer> {
   // Each answer is written and counted before the next one.
   await pause()
   const reservation = memory.reserve(call.context.lease.quotaKey)
-  if (reservation.add(result.text.length))
-    contentsAnswered(call, [{ uri, mimeType: typeOf(result), text: result.text }])
-  else call.fail(NO_ROOM)
+  const isHeld = reservation.add(result.text.length)
+  const answer = isHeld
+    ? contentsAnswer(call, [{ uri, mimeType: typeOf(result), text: result.text }])
+    : faultAnswer(call, NO_ROOM)
   reservation.close()
+  return answer
 }
 
 const NO_ROOM = new Fault('busy', limitReached('maxBuffered'))
 
-async function elsewhere(call: AnswerableCall, replica: string): Promise<JsonObject | Fault | undefined> {
+async function elsewhere(call: Call, replica: string): Promise<JsonObject | Fault | undefined> {
   const { method, params } = call.request
   const gone = new AbortController()
   const abort = () => gone.abort()
-  call.addEventListener('abort', abort)
+  call.signal.addEventListener('abort', abort)
   const request = { method, params: omit(params, '_meta') }
   const result = await call.context.replicas?.ask(replica, request, gone.signal)
-  call.removeEventListener('abort', abort)
+  call.signal.removeEventListener('abort', abort)
   return result
 }
 
-/** Answers with the result from another replica. */
-function passOn(
-  call: AnswerableCall,
-  asked: Asked,
-  { content = [], contents = [], isError }: JsonObject,
-): void {
-  if ('uri' in asked) contentsAnswered(call, contents)
-  else
-    contentAnswered(
-      call,
-      content,
-      isError === true ? 'the replica that keeps the result reported an error' : undefined,
-    )
+/** The result from another replica. */
+function passOn(call: Call, asked: Asked, { content = [], contents = [], isError }: JsonObject): Answer {
+  if ('uri' in asked) return contentsAnswer(call, contents)
+  const failure = isError === true ? 'the replica that keeps the result reported an error' : undefined
+  return contentAnswer(call, content, failure)
 }
 
-function contentsAnswered(call: AnswerableCall, contents: Json): void {
+function contentsAnswer(call: Call, contents: Json): Answer {
   const cache = isSessionRevision(call.revision) ? {} : { ttlMs: 0, cacheScope: 'private' }
-  call.result(resultText(call, { contents, ...cache }))
+  return ownResult(call, { contents, ...cache })
 }
 
-async function read(call: AnswerableCall, args: JsonObject, result: KeptResult): Promise<void> {
+async function read(call: Call, args: JsonObject, result: KeptResult): Promise<Answer> {
   const { text } = result
   const { quotaKey } = call.context.lease
   const asked = partAsked(args)
@@ -181,25 +181,19 @@ async function read(call: AnswerableCall, args: JsonObject, result: KeptResult):
     'fault' in asked
       ? asked
       : isOfValue(asked)
-        ? await readInTurn(result, quotaKey, async (value) => (call.over ? GONE : partOf(text, asked, value)))
+        ? await readInTurn(result, quotaKey, async (value) =>
+            call.signal.aborted ? GONE : partOf(text, asked, value),
+          )
         : await partOf(text, asked)
-  if (!part) {
-    call.fail(NO_ROOM)
-    return
-  }
-  if ('fault' in part) {
-    answerText(call, [`Nothing was read: ${part.fault}.`], part.fault)
-    return
-  }
+  if (!part) return faultAnswer(call, NO_ROOM)
+  if ('fault' in part) return textAnswer(call, [`Nothing was read: ${part.fault}.`], part.fault)
   const { from, of } = part
-  if (of === 0 && args.grep !== undefined) {
-    answerText(call, ['Nothing in the result contains the text of `grep`.'])
-    return
-  }
+  if (of === 0 && args.grep !== undefined)
+    return textAnswer(call, ['Nothing in the result contains the text of `grep`.'])
   const end = from + part.text.length
   const place = `Characters ${from} to ${end} of ${of ?? 'more'}.`
   const how = of === undefined || end < of ? ` For the rest, call again with \`offset\`: ${end}.` : ''
-  answerText(call, from === 0 && end === of ? [part.text] : [part.text, place + how])
+  return textAnswer(call, from === 0 && end === of ? [part.text] : [part.text, place + how])
 }
 
 const GONE = { fault: 'the call is over' }
@@ -231,32 +225,24 @@ function isCount(value: Json, least: number): value is number {
 }
 
 /** One answer for unknown, expired and other callers' handles. */
-function unknown(call: AnswerableCall, asked: Asked): void {
+function unknown(call: Call, asked: Asked): Answer {
   if ('uri' in asked) {
     const code = isSessionRevision(call.revision) ? -32002 : INVALID_PARAMS
-    call.error({ code, message: 'Resource not found', data: { uri: asked.uri } })
-  } else {
-    const text = 'No result with this `id` exists, or it has expired. Call the tool that returned it again.'
-    answerText(call, [text], 'unknown result')
+    return errorAnswer(call, { code, message: 'Resource not found', data: { uri: asked.uri } })
   }
+  const text = 'No result with this `id` exists, or it has expired. Call the tool that returned it again.'
+  return textAnswer(call, [text], 'unknown result')
 }
 
 /** @param failure error reported by the tool; absent: success */
-function answerText(call: AnswerableCall, texts: readonly string[], failure?: string): void {
-  contentAnswered(
-    call,
-    texts.map((text) => ({ type: 'text', text })),
-    failure,
-  )
+function textAnswer(call: Call, texts: readonly string[], failure?: string): Answer {
+  const content = texts.map((text) => ({ type: 'text', text }))
+  return contentAnswer(call, content, failure)
 }
 
-function contentAnswered(call: AnswerableCall, content: Json, failure: string | undefined): void {
+function contentAnswer(call: Call, content: Json, failure: string | undefined): Answer {
   const isError = failure === undefined ? {} : { isError: true }
   const outcome = failure === undefined ? 'ok' : 'tool_error'
   const end = { outcome, tool: READ_RESULT, ...(failure !== undefined && { failure }) } as const
-  call.result(resultText(call, { content, ...isError }), end)
-}
-
-function resultText({ revision }: AnswerableCall, result: JsonObject): string {
-  return stringify(isSessionRevision(revision) ? result : { resultType: 'complete', ...result })
+  return ownResult(call, { content, ...isError }, end)
 }

@@ -2,9 +2,9 @@ import type { HttpResponse } from '../access/http-response.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { pauseFor } from '../text/index.ts'
 import type { Body, RequestContext } from './context.ts'
-import { isIndirect, unwrapped } from './discover.ts'
 import { rpcError, tooMuch } from './http.ts'
-import { exactly } from './permit.ts'
+import { isIndirect, unwrapped } from './listing.ts'
+import { refuseLookalike } from './permit.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -16,7 +16,7 @@ import {
   readMessage,
   withoutNothing,
 } from './protocol.ts'
-import { metered } from './refused.ts'
+import { metered } from './rate-limit.ts'
 import { claimsRevision } from './stateless.ts'
 
 /** The messages, or the answer that refuses them. */
@@ -42,17 +42,17 @@ export async function receive(
   const read = isLooked ? { ...given, messages: given.messages.map(unwrapped) } : given
   if ('messages' in read) context.unserved?.read(read.messages)
   const received = meter ? await metered(context, read, meter, onStream) : read
-  return 'refused' in received ? received : begin(context, received)
+  return 'refused' in received ? received : leaseRequests(context, received)
 }
 
 async function readMessages(context: RequestContext, body: Body): Promise<Received> {
   const refuse = (status: number, code: number, message: string) => ({
-    refused: rpcError(context, status, { code, message }),
+    refused: rpcError(status, { code, message }),
   })
   if ('failure' in body) {
     if (body.failure === 'too-large')
       return refuse(413, INVALID_REQUEST, `The request is larger than ${context.maxBody} bytes`)
-    if (body.failure === 'no-room') return { refused: tooMuch(context, 'maxBuffered') }
+    if (body.failure === 'no-room') return { refused: tooMuch('maxBuffered') }
     if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
     return refuse(400, PARSE_ERROR, 'The body ended early')
   }
@@ -91,7 +91,7 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
       INVALID_REQUEST,
       `initialize, subscriptions/listen, clientInfo and clientCapabilities may have at most ${MAX_KEPT} characters`,
     )
-  const messages = raw.map((one) => exactly(readMessage(one)))
+  const messages = raw.map((one) => refuseLookalike(readMessage(one)))
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
@@ -103,7 +103,7 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
 /** The answer to a body whose headers do not declare JSON in UTF-8. */
 function refusedType(context: RequestContext): HttpResponse | undefined {
   const { 'content-type': type, 'content-encoding': encoding } = context.headers
-  const refuse = (message: string) => rpcError(context, 415, { code: INVALID_REQUEST, message })
+  const refuse = (message: string) => rpcError(415, { code: INVALID_REQUEST, message })
   if (!isJsonType(type))
     return refuse(`Content-Type must be application/json in UTF-8, not ${type?.slice(0, 100) ?? 'missing'}`)
   if (encoding !== undefined && encoding !== 'identity')
@@ -112,12 +112,12 @@ function refusedType(context: RequestContext): HttpResponse | undefined {
 }
 
 /** Counts the requests as running, unless a limit is reached. */
-function begin(context: RequestContext, received: Messages): Received {
+function leaseRequests(context: RequestContext, received: Messages): Received {
   const requests = received.messages.filter(({ kind }) => kind === 'request')
   if (!requests.length) return received
   const id = received.batch || requests[0]?.kind !== 'request' ? null : requests[0].id
   const limit = context.lease.begin(requests.length)
-  return limit ? { refused: tooMuch(context, limit, id) } : received
+  return limit ? { refused: tooMuch(limit, id) } : received
 }
 
 /** Requests kept complete for the life of a session or stream. */

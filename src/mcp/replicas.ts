@@ -1,10 +1,11 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket } from '../cluster/index.ts'
 import { stringify } from '../json/index.ts'
-import type { BackendSession, Endpoint } from './backend.ts'
+import type { BackendSession } from './backend.ts'
 import type { RequestContext } from './context.ts'
-import { listingOf } from './discover.ts'
+import type { Endpoint } from './endpoint.ts'
 import { rpcError } from './http.ts'
+import { listingOf } from './listing.ts'
 import {
   INVALID_REQUEST,
   isSessionRevision,
@@ -55,7 +56,7 @@ export function locate(context: RequestContext, endpoint: Endpoint, named: strin
   const local = registry.session(ticket.id, prefix, caller)
   // Sessions opened here need no ticket.
   if (local && local.owner === undefined) return { session: local }
-  // A replica that does not serve the session only records its end.
+  // On DELETE, a replica without the session only stores its id, so that the session is not resumed here.
   const isEnd = context.method === 'DELETE'
   if (!local && replicas.isPassed && (isEnd || ticket.kind !== 'held') && !replicas.isOwn(ticket.owner)) {
     if (isEnd) registry.forbid(ticket.id)
@@ -96,7 +97,7 @@ function resume(
   ticket: Ticket,
   local: Session | undefined,
 ): Session | undefined {
-  if (local?.served.backend === backend) return local
+  if (local?.backendSession.backend === backend) return local
   const { kind, id, revision, owner } = ticket
   if (kind === 'held' || !isSessionRevision(revision)) return undefined
   const { quotaKey } = context.lease
@@ -154,18 +155,18 @@ function passAnswer(
 /** Forwards a cancellation to the other replicas, unless the call is running here. */
 async function passCancellation(
   context: RequestContext,
-  { owner, calls, served }: Session,
+  { owner, calls, backendSession }: Session,
   cancelled: Notification,
   body: string,
 ): Promise<void> {
   const { replicas } = context
-  // A pass-through server knows the call whichever replica sent it; without a ticket no other replica can have it.
-  if (!replicas || replicas.isPassed || served.passThrough || !served.ticket()) return
+  // Without a ticket no other replica can have it.
+  if (!replicas || replicas.isPassed || !backendSession.ticket()) return
   if (calls.has(requestIdOf(cancelled))) return
   await Promise.all([owner !== undefined && replicas.forward(owner, body), replicas.tell(body, owner)])
 }
 
-/** Ends a session on the other replicas; whether the one that opened it did so. */
+/** Ends a session on all other replicas. Returns whether the replica that opened it ended it. */
 export async function endElsewhere(context: RequestContext, { owner }: Session): Promise<boolean> {
   const { replicas } = context
   if (!replicas) return false
@@ -179,7 +180,7 @@ export async function endElsewhere(context: RequestContext, { owner }: Session):
 }
 
 /** The answer for an unknown session, after which the client initializes again. */
-export function unknownSession(context: RequestContext, id: RequestId | null = null): HttpResponse {
+export function unknownSession(id: RequestId | null = null): HttpResponse {
   const message = 'The session is unknown or has ended: send initialize again without a session id'
-  return rpcError(context, 404, { code: INVALID_REQUEST, message }, id)
+  return rpcError(404, { code: INVALID_REQUEST, message }, id)
 }

@@ -182,6 +182,6 @@ export class ResumableStream {
   }
 
   #eventOf(number: number, text: string): string {
-    return event(text, 'message', { id: this.log.idOf(this, number) })
+    return event(text, 'message', this.log.idOf(this, number))
   }
 }

@@ -1,46 +1,30 @@
-import {
-  ELICIT,
-  outcomeOfAnswer,
-  questionFor,
-  refuseUnapproved,
-  type ToolToApprove,
-  toolToApprove,
-  type Unapproved,
-} from './approval.ts'
-import { sessionSource } from './list-source.ts'
+import { isObject, type JsonObject } from '../json/index.ts'
+import { ELICIT, outcomeOfAnswer } from './approval.ts'
+import type { ElicitationOutcome } from './call.ts'
 import { MAX_QUESTIONS } from './questions.ts'
-import type { Session, SessionCall } from './session.ts'
 
-/** Whether a session's call is approved or needs no approval; otherwise answers it. */
-export async function isApproved(session: Session, call: SessionCall): Promise<boolean> {
-  const tool = await toolToApprove(call, sessionSource(session, call))
-  if (!tool || tool === 'free') return tool === 'free'
-  const answer = await askFor(session, call, tool)
-  if (call.over) return false
-  if (answer !== 'accepted') {
-    refuseUnapproved(call, ...answer)
-    return false
-  }
-  call.approval = answer
-  return true
+/** The client of a session, and the call that it is asked about. */
+export interface Asked {
+  /** Whether it supports elicitation by form. */
+  readonly elicits: boolean
+  readonly revision: string
+  /** Whether a question reaches it at once. */
+  isReachable(): boolean
+  send(method: string, params: JsonObject): Promise<JsonObject | 'timeout' | 'busy' | undefined>
 }
 
-/** Asks the client's user to approve a call. */
-async function askFor(
-  session: Session,
-  call: SessionCall,
-  tool: ToolToApprove,
-): Promise<'accepted' | [outcome: Unapproved, why?: string]> {
+/** Asks the user of a session's client. */
+export async function askInSession(client: Asked, params: JsonObject): Promise<ElicitationOutcome> {
   // Earlier revisions have no elicitation, whatever the client declares.
-  if (!session.elicits || session.revision < '2025-06-18') return ['unavailable']
-  if (!session.isReachable(call))
-    return ['unavailable', 'the client accepts no text/event-stream, on which it could be asked']
-  const answer = await session.ask(call, ELICIT, questionFor(call, tool))
+  if (!client.elicits || client.revision < '2025-06-18') return { outcome: 'unavailable' }
+  const unavailable = (why: string): ElicitationOutcome => ({ outcome: 'unavailable', why })
+  if (!client.isReachable())
+    return unavailable('the client accepts no text/event-stream, on which it could be asked')
+  const answer = await client.send(ELICIT, params)
   if (answer === 'busy')
-    return ['unavailable', `${MAX_QUESTIONS} questions wait for the client already: answer those first`]
-  if (answer === 'timeout') return [answer]
+    return unavailable(`${MAX_QUESTIONS} questions wait for the client already: answer those first`)
+  if (answer === 'timeout') return { outcome: 'timeout' }
   if (answer && 'error' in answer)
-    return ['unavailable', 'the client answered the question with an error: use one that can ask']
-  const outcome = outcomeOfAnswer(answer?.result)
-  return outcome === 'accepted' ? outcome : [outcome]
+    return unavailable('the client answered the question with an error: use one that can ask')
+  return { outcome: outcomeOfAnswer(isObject(answer) ? answer.result : undefined) }
 }

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { Quota } from '../access/quota.ts'
+import { type Quota, sessionQuota } from '../access/quota.ts'
 import type { LimitName } from '../access/refusals.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { type CallLog, InFlight } from './call.ts'
+import { Approvals } from './approvals.ts'
+import type { KeptStream } from './backend.ts'
+import type { CallLog } from './call-log.ts'
 import type { Fault } from './fault.ts'
+import { InFlight } from './in-flight.ts'
 import { KeptResults } from './kept-results.ts'
 import { type ListKind, notificationText, type Request, SUBSCRIPTION_ID } from './protocol.ts'
 import { Session, type SessionFacts } from './session.ts'
-import { Approvals } from './stateless-approval.ts'
 
 /** A `subscriptions/listen` stream of a stateless client. */
 export interface Listener {
@@ -24,18 +26,7 @@ export interface Listener {
   finish(result: string): void
 }
 
-/** An open stream or answer that needs keep-alive comments. */
-export interface Kept {
-  write(comment: string): void
-  close?(): void
-  /** Ends it at shutdown, if it would not end by itself. */
-  drain?(): void
-  /** Fails the call. */
-  abortWith?(fault: Fault): void
-}
-
-export interface SessionRegistryOptions
-  extends Partial<Pick<ServerLimits, 'maxSessions' | 'maxSessionsPerPrefix' | 'maxSessionsPerCaller'>> {
+export interface SessionRegistryOptions extends Partial<Pick<ServerLimits, 'maxSessions'>> {
   /** Milliseconds without a request or stream after which a session ends. Default one hour. */
   idleTimeout?: number
   /** Milliseconds without use after which a session may be ended for a new one of the same caller. Default 60,000. */
@@ -70,30 +61,23 @@ export class SessionRegistry {
   /** Ids of sessions ended by their clients, oldest first. */
   private readonly ended = new Set<string>()
   /** The value says whether the stream is counted here. */
-  private readonly streams = new InFlight<Kept, boolean>()
+  private readonly streams = new InFlight<KeptStream, boolean>()
   private readonly listeners = new Set<Listener>()
   private readonly timers: readonly NodeJS.Timeout[]
   private draining = false
-  /** How often subscriptions ended because their backend was replaced. */
+  /** Incremented by each reload that replaces a backend; a subscription of an older generation ends. */
   generation = 0
 
   constructor(options: SessionRegistryOptions = {}) {
     const { idleTimeout = 3_600_000, givesWay = 60_000, keepAlive = 15_000, answerTime } = options
     this.answerTime = answerTime
     this.approvals = new Approvals(answerTime)
-    const { maxSessions, maxSessionsPerPrefix, maxSessionsPerCaller } = {
-      ...DEFAULT_LIMITS,
-      ...options,
-    }
+    const { maxSessions } = { ...DEFAULT_LIMITS, ...options }
     this.idleTimeout = idleTimeout
     this.givesWay = givesWay
     this.maxSessions = maxSessions
     this.countsOwnOnly = options.countsOwnOnly ?? false
-    this.quota = new Quota({
-      total: ['maxSessions', maxSessions],
-      prefix: ['maxSessionsPerPrefix', maxSessionsPerPrefix],
-      caller: ['maxSessionsPerCaller', maxSessionsPerCaller],
-    })
+    this.quota = sessionQuota(maxSessions)
     // Two timers for all calls, as one for each call would be expensive.
     this.timers = [setInterval(() => this.tick(), keepAlive), setInterval(() => this.beat(), BEAT)]
     for (const timer of this.timers) timer.unref()
@@ -147,18 +131,17 @@ export class SessionRegistry {
    * Keeps a stream, or the answer to a POST, alive with comments until `drop`; streams are closed at exit.
    * @param isCounted false if another process of this gateway counts it
    */
-  keep(stream: Kept, isCounted = true): void {
+  keep(stream: KeptStream, isCounted = true): void {
     this.streams.set(stream, isCounted)
   }
 
-  drop(stream: Kept): void {
+  drop(stream: KeptStream): void {
     this.streams.delete(stream)
   }
 
   listen(listener: Listener): void {
     this.listeners.add(listener)
-    // A client that is still connected subscribes again at once. If the subscription was not registered yet, its
-    // backend may have been replaced.
+    // A reload may have replaced the backend before this subscription was registered: the client subscribes again.
     if (this.draining || listener.generation !== this.generation) this.endListener(listener)
   }
 
@@ -192,9 +175,9 @@ export class SessionRegistry {
     this.endListeners(prefix)
     for (const session of [...this.sessions.values()]) {
       if (session.prefix !== prefix) continue
-      const { served } = session
+      const { backendSession } = session
       // If the prefix is served again in the meantime, the session continues there.
-      const end = () => session.served === served && this.endSession(session)
+      const end = () => session.backendSession === backendSession && this.endSession(session)
       if (session.isBusy()) session.drain().finally(end).catch(unexpected('the end of a session'))
       else this.endSession(session)
     }
@@ -214,6 +197,12 @@ export class SessionRegistry {
     for (const session of this.sessions.values())
       if (this.isCounted(session)) counts.set(session.prefix, (counts.get(session.prefix) ?? 0) + 1)
     return counts
+  }
+
+  /** Revisions of the sessions of a prefix. */
+  revisionsAt(prefix: string): Set<string> {
+    const own = [...this.sessions.values()].filter((one) => one.prefix === prefix && this.isCounted(one))
+    return new Set(own.map(({ revision }) => revision))
   }
 
   /** Closes subscriptions, and the streams of idle sessions; clients may open them again. */
@@ -240,11 +229,7 @@ export class SessionRegistry {
 
   /** Ends every running call with a fault. */
   cut(fault: Fault): void {
-    for (const { calls, served, former } of this.sessions.values()) {
-      for (const call of calls.values()) call.abortWith(fault)
-      served?.cut?.(fault)
-      former?.cut?.(fault)
-    }
+    for (const { calls } of this.sessions.values()) for (const call of calls.values()) call.abortWith(fault)
     for (const kept of this.streams.keys()) kept.abortWith?.(fault)
   }
 

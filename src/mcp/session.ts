@@ -1,44 +1,36 @@
-import { randomUUID } from 'node:crypto'
 import type { HttpResponse } from '../access/http-response.ts'
-import { type MemoryReservation, memory } from '../access/memory.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { pause } from '../text/index.ts'
-import { mayNeedApproval, OwnReply, silent } from './approval.ts'
-import type { BackendSession } from './backend.ts'
-import { Call, type CallLog, endSpan, InFlight, LoggedRequest } from './call.ts'
+import type { BackendSession, ClientSession } from './backend.ts'
+import type { Pipeline } from './call.ts'
+import type { CallLog } from './call-log.ts'
+import { declares } from './client-capabilities.ts'
 import type { RequestContext } from './context.ts'
-import { discover, isDiscovered, type Listing } from './discover.ts'
-import { dispatch, failing } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { type AnswerForm, accepted } from './http.ts'
-import { sessionSource } from './list-source.ts'
+import { InFlight } from './in-flight.ts'
 import { forgetTools } from './listed-tools.ts'
+import type { Listing } from './listing.ts'
+import { VISITS } from './login.ts'
 import { ANSWER_TIME } from './pending-input.ts'
-import { refuses } from './permit.ts'
+import { handle } from './pipeline.ts'
 import {
   errorText,
-  INTERNAL_ERROR,
   INVALID_REQUEST,
   isStray,
   type ListKind,
   type Message,
   type Messages,
-  messageOf,
-  metaOf,
-  notificationText,
-  ownRequest,
   progressTokenOf,
-  type Request,
   type RequestId,
   rememberToken,
   requestIdOf,
   type SessionRevision,
 } from './protocol.ts'
-import { MAX_QUESTIONS } from './questions.ts'
-import { refusedBatch } from './refused.ts'
+import { type OwnAnswer, Questions } from './questions.ts'
 import { EventLog } from './resumption.ts'
-import { isApproved } from './session-approval.ts'
+import { type CallSession, NO_TOKEN, SessionCall } from './session-call.ts'
 import {
   BatchReply,
   type ClientStream,
@@ -47,6 +39,7 @@ import {
   type Resumable,
   StreamReply,
 } from './stream.ts'
+import { Waiting } from './waiting.ts'
 
 /** Facts known before a backend serves the session. */
 export interface SessionFacts {
@@ -66,15 +59,22 @@ export interface SessionFacts {
   readonly mark?: string | undefined
 }
 
-/** A progress token that no message has. */
-const NONE = Symbol('none')
 const ENDED = new Fault('cancelled', 'The session has ended')
+
+/** From this queue length on, equal list notifications are queued only once. */
+const FEW_WAITING = 16
+
+/** How the requests of a session are logged and handled now. */
+export interface SessionRoute {
+  readonly callLog: CallLog
+  readonly pipeline: Pipeline
+}
 
 /**
  * A client's session-based session: running calls, streams, and messages that wait for a stream. It outlives reloads,
  * which replace its backend.
  */
-export class Session implements Resumable {
+export class Session implements Resumable, ClientSession, CallSession {
   readonly id: string
   readonly prefix: string
   readonly caller: string | undefined
@@ -90,22 +90,23 @@ export class Session implements Resumable {
   /** Running calls, by request id. */
   readonly calls = new InFlight<RequestId, SessionCall>()
   /** Lists declared as changeable to the client; undefined: unknown. */
-  lists: ReadonlySet<ListKind> | undefined
+  changeableLists: ReadonlySet<ListKind> | undefined
   /** The backend that serves it. */
-  served!: BackendSession
+  backendSession!: BackendSession
   /** The backend before a reload, while it is still busy. */
-  former: BackendSession | undefined
+  previous: BackendSession | undefined
   /** The replacement of the backend, while in progress. */
   changing: Promise<BackendSession | Fault | undefined> | undefined
   private taskTokens: Set<unknown> | undefined
-  /** Requests that the client has not answered. */
-  private asked: Map<RequestId, Asked> | undefined
+  private readonly questions: Questions
   /** Whether the client supports elicitation by form. */
   elicits = false
+  /** Whether the client sends its user to pages. */
+  get visits(): boolean {
+    return this.clientParams !== undefined && declares(this.clientParams.capabilities, VISITS)
+  }
   /** The client's info and capabilities; undefined: not initialized, or known only to another replica. */
-  hello: { capabilities: JsonObject; clientInfo: JsonObject } | undefined
-  /** The client cannot answer any more. */
-  private isSilent = false
+  clientParams: { capabilities: JsonObject; clientInfo: JsonObject } | undefined
   /** Tool listing mode; undefined: all tools. */
   listing: Listing | undefined
   /** No call may start any more. */
@@ -123,8 +124,11 @@ export class Session implements Resumable {
     private readonly callLog: CallLog,
     readonly end: () => void,
     /** Milliseconds in which a person may answer. */
-    private readonly answerTime = ANSWER_TIME,
+    answerTime = ANSWER_TIME,
   ) {
+    this.questions = new Questions(answerTime, (call, text, isQueued) =>
+      this.tell(call as SessionCall, text, isQueued),
+    )
     this.id = id
     this.prefix = prefix
     this.caller = caller
@@ -141,7 +145,7 @@ export class Session implements Resumable {
     return this.kept
   }
 
-  get primes(): boolean {
+  get takesEmptyEvents(): boolean {
     return this.revision === '2025-11-25'
   }
 
@@ -155,7 +159,7 @@ export class Session implements Resumable {
   }
 
   isBusy(): boolean {
-    return this.calls.size > 0 || this.served?.busy() === true || this.former?.busy() === true
+    return this.calls.size > 0 || this.backendSession?.busy() === true || this.previous?.busy() === true
   }
 
   /** Called when the client has received its session id. */
@@ -167,9 +171,9 @@ export class Session implements Resumable {
 
   /** Replaces the backend; running calls end on the previous one. */
   serveBy(served: BackendSession): void {
-    const before = this.served as BackendSession | undefined
-    if (before && before !== served && (before.busy() || this.hasCalls(before))) this.former = before
-    this.served = served
+    const before = this.backendSession as BackendSession | undefined
+    if (before && before !== served && (before.busy() || this.hasCalls(before))) this.previous = before
+    this.backendSession = served
   }
 
   /** Handles the messages of one POST. */
@@ -177,41 +181,30 @@ export class Session implements Resumable {
     context: RequestContext,
     messages: Messages,
     form: AnswerForm,
-    callLog: CallLog,
+    endpoint: SessionRoute,
   ): HttpResponse | Promise<HttpResponse> {
-    const to = this.recipient(messages, context)
+    const to = this.recipient(messages)
     const [only] = messages.messages
-    if (to.passThrough) {
-      const refused = messages.batch && refusedBatch(context, messages)
-      if (refused) return refused
-      const logged = (request: Request) =>
-        new LoggedRequest(request, context, this.revision, callLog, this.id)
-      if (!messages.batch)
-        return to.passThrough.post(context, messages, only?.kind === 'request' ? logged(only) : undefined)
-      const requests = messages.messages.filter((message) => message.kind === 'request')
-      return to.passThrough.post(context, messages, together(requests.map(logged)))
-    }
     if (!messages.batch && only && (only.kind === 'notification' || only.kind === 'response')) {
       this.notify(only, messages.text)
-      return accepted(context)
+      return accepted()
     }
     const reply = new PostReply(context, form, this)
-    return this.take(context, messages, reply, callLog, to) ? reply.response : accepted(context)
+    return this.take(context, messages, reply, endpoint, to) ? reply.response : accepted()
   }
 
   /** Handles messages of a transport that answers on the stream. */
-  receive(context: RequestContext, messages: Messages, callLog: CallLog): void {
+  receive(context: RequestContext, messages: Messages, endpoint: SessionRoute): void {
     const [stream] = this.streams
-    if (stream)
-      this.take(context, messages, new StreamReply(stream), callLog, this.recipient(messages, context))
+    if (stream) this.take(context, messages, new StreamReply(stream), endpoint, this.recipient(messages))
   }
 
-  /** Passes messages to the backend; false if no answer is due. */
+  /** Handles messages; false if no answer is due. */
   private take(
     context: RequestContext,
     { messages, batch, text }: Messages,
     given: Reply,
-    callLog: CallLog,
+    { callLog, pipeline }: SessionRoute,
     to: BackendSession,
   ): boolean {
     const owed = messages.filter(({ kind }) => kind !== 'notification' && kind !== 'response').length
@@ -221,8 +214,16 @@ export class Session implements Resumable {
       // The backend must receive exactly what was checked.
       const own = batch || isJudged(context) || this.listing ? textOf(message) : text
       if (message.kind === 'request') {
-        const call = new SessionCall(context, message, own, reply, callLog, this, to)
-        if (this.enter(call)) steps.push(() => this.begin(call))
+        if (to.needsUniqueIds && this.calls.has(message.id)) {
+          const error = { code: INVALID_REQUEST, message: 'A request with this id is under way' }
+          context.unserved?.refuses(message, error.code)
+          reply.answer(errorText(message.id, error))
+          continue
+        }
+        const parts = { context, request: message, text: own, callLog, pipeline }
+        const call = new SessionCall(parts, reply, this, to)
+        this.calls.set(message.id, call)
+        steps.push(() => this.begin(call))
       } else if (message.kind === 'invalid')
         reply.answer(errorText(message.id, { code: message.code, message: message.reason }))
       else if (message.kind === 'refused') reply.answer(errorText(message.id, message.error))
@@ -233,142 +234,77 @@ export class Session implements Resumable {
     return owed > 0
   }
 
-  /** Registers a call as running; false: it is refused. */
-  private enter(call: SessionCall): boolean {
-    const { id } = call.request
-    if (call.served.needsUniqueIds && this.calls.has(id)) {
-      call.reject({ code: INVALID_REQUEST, message: 'A request with this id is under way' })
-      return false
-    }
-    this.calls.set(id, call)
-    return true
-  }
-
   private begin(call: SessionCall): void {
-    // It was cancelled, or the session ended, while earlier messages of the batch were handled.
-    if (call.over) return
-    const { listing } = this
-    if (listing && isDiscovered(call, listing)) {
-      const judge = (isForBackend: boolean) => isForBackend && this.judge(call)
-      discover(call, listing, sessionSource(this, call)).then(judge).catch(failing(call))
-    } else this.judge(call)
+    call.done = this.answer(call).catch(unexpected(call.request.method))
   }
 
-  private judge(call: SessionCall): void {
-    if (refuses(call)) return
-    if (mayNeedApproval(call)) this.dispatchApproved(call).catch(failing(call))
-    else this.dispatch(call)
+  private async answer(call: SessionCall): Promise<void> {
+    const { text, status, headers } = await handle(call)
+    call.close()
+    this.settled(call)
+    if (text === undefined) call.reply.end()
+    else call.reply.answer(text, status, headers)
   }
 
-  private async dispatchApproved(call: SessionCall): Promise<void> {
-    if (await isApproved(this, call)) this.dispatch(call)
-  }
-
-  private dispatch(call: SessionCall): void {
-    call.start()
-    dispatch(call, call.served)
-  }
-
-  /**
-   * Asks the client something for a call; undefined: the call ended first. The id tells other replicas where to forward
-   * the answer.
-   */
-  ask(
-    call: SessionCall,
-    method: string,
-    params: JsonObject,
-  ): Promise<JsonObject | 'timeout' | 'busy' | undefined> {
-    this.asked ??= new Map()
-    if (this.isSilent) return Promise.resolve(undefined)
-    if (this.asked.size >= MAX_QUESTIONS) return Promise.resolve('busy')
-    const { asked } = this
-    const name = `plantgw-${randomUUID()}`
-    const id = call.context.replicas?.seal(name) ?? name
-    return new Promise((resolve) => {
-      const settle = (answer: JsonObject | 'timeout' | undefined) => {
-        clearTimeout(timer)
-        asked.delete(id)
-        resolve(answer)
-        if (isObject(answer) || this.isEnded) return
-        const reason = answer === 'timeout' ? 'No answer in time' : 'The call is over'
-        const text = notificationText('notifications/cancelled', { requestId: id, reason })
-        if (call.canStream()) call.message(text)
-        else this.streams.at(-1)?.send(text)
-      }
-      const timer = setTimeout(settle, this.answerTime, 'timeout')
-      asked.set(id, { from: call.served, call, settle })
-      const text = stringify({ jsonrpc: '2.0', id, method, params })
-      if (call.canStream()) call.message(text)
-      else this.send(text, false)
-    })
+  /** Asks the client something for a call; undefined: the call ended first. */
+  ask(call: SessionCall, method: string, params: JsonObject): Promise<OwnAnswer> {
+    return this.questions.ask(call, call.backendSession, method, params)
   }
 
   /** The client cannot answer any more: ends current questions, and later ones at once. */
   silence(): void {
-    this.isSilent = true
-    for (const [id, { from, settle }] of [...(this.asked ?? [])]) {
-      this.asked?.delete(id)
-      if (settle) settle(undefined)
-      else from.notify(...unanswered(id, NO_CLIENT))
-    }
+    this.questions.silence()
   }
 
   /** Whether this replica sent the client a request with this id. */
   hasAsked(id: RequestId): boolean {
-    return this.asked?.has(id) === true
+    return this.questions.get(id) !== undefined
   }
 
-  /** The response to one of the gateway's own requests, as the client would see it. */
-  inquire(call: SessionCall, method: string, params: JsonObject): Promise<JsonObject | Fault> {
-    const request = ownRequest(method, params)
-    const { id, raw } = request
-    const reply = new OwnReply()
-    const callLog = silent(this.callLog)
-    const own = new SessionCall(call.context, request, stringify(raw), reply, callLog, this, call.served)
-    this.calls.set(id, own)
-    this.dispatch(own)
-    return reply.response
+  /** Sends a message about a call. @param isQueued whether it waits until the client can be reached */
+  private tell(call: SessionCall, text: string, isQueued: boolean): void {
+    if (this.isEnded) return
+    if (call.canStream()) call.message(text)
+    else if (isQueued) this.send(text, false)
+    else this.streams.at(-1)?.send(text)
   }
 
   /** The backend for a POST: cancellations and responses may belong to the one before a reload. */
-  private recipient({ messages }: Messages, context: RequestContext): BackendSession {
-    const { former, served } = this
-    if (!former) return served
-    if (!former.busy() && !this.hasCalls(former)) {
-      this.former = undefined
-      return served
+  private recipient({ messages }: Messages): BackendSession {
+    const { previous, backendSession } = this
+    if (!previous) return backendSession
+    if (!previous.busy() && !this.hasCalls(previous)) {
+      this.previous = undefined
+      return backendSession
     }
-    // Pass-through checks no single requests, so a batch with one goes to the current backend.
-    if (isJudged(context) && messages.some(({ kind }) => kind === 'request')) return served
-    const isFormers = (message: Message) => message.kind !== 'request' && this.addressee(message) === former
-    return messages.some(isFormers) ? former : served
+    const isOfPrevious = (message: Message) =>
+      message.kind !== 'request' && this.addressee(message) === previous
+    return messages.some(isOfPrevious) ? previous : backendSession
   }
 
   /** The backend that a notification or response belongs to. */
   private addressee(message: Message): BackendSession {
-    const { former, served } = this
+    const { previous, backendSession } = this
     let found: BackendSession | undefined
-    if (message.kind === 'response' && message.id !== null) found = this.asked?.get(message.id)?.from
+    if (message.kind === 'response' && message.id !== null) found = this.questions.get(message.id)?.from
     else if (message.kind === 'notification') {
-      if (message.method === 'notifications/cancelled') found = this.calls.get(requestIdOf(message))?.served
+      if (message.method === 'notifications/cancelled')
+        found = this.calls.get(requestIdOf(message))?.backendSession
       else if (
-        former &&
+        previous &&
         message.params.progressToken !== undefined &&
         message.method === 'notifications/progress'
       )
-        found = this.hasQuestions(former) ? former : undefined
+        found = this.questions.some(({ from }) => from === previous) ? previous : undefined
     }
-    if (found) return found
-    // The calls of a pass-through backend are not tracked, so assume that the message belongs to it.
-    return former?.passThrough && former.busy() ? former : served
+    return found ?? backendSession
   }
 
   /** Handles a notification or response of the client. */
   private notify(message: Message, text: string): void {
     const to = this.addressee(message)
     if (message.kind === 'response' && message.id !== null) {
-      const question = this.asked?.get(message.id)
-      this.asked?.delete(message.id)
+      const question = this.questions.take(message.id)
       if (question?.settle) {
         question.settle(message.raw)
         return
@@ -383,14 +319,9 @@ export class Session implements Resumable {
     to.notify(message, text)
   }
 
-  private hasQuestions(of: BackendSession): boolean {
-    for (const { from } of this.asked?.values() ?? []) if (from === of) return true
-    return false
-  }
-
   /** Whether calls of a backend session are running. */
   hasCalls(of: BackendSession): boolean {
-    return this.calls.values().some(({ served }) => served === of)
+    return this.calls.values().some(({ backendSession }) => backendSession === of)
   }
 
   /** Handles a request or notification of a server. */
@@ -404,16 +335,11 @@ export class Session implements Resumable {
     }
     const call = this.callOf(message, from)
     if (message.kind === 'request') {
-      this.asked ??= new Map()
-      if (this.isSilent || this.asked.size >= MAX_QUESTIONS) {
-        from.notify(...unanswered(message.id, this.isSilent ? NO_CLIENT : TOO_MANY))
-        return
-      }
-      this.asked.set(message.id, { from, call })
+      if (!this.questions.add(message.id, { from, call })) return
     } else if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-      this.asked?.delete(requestIdOf(message))
+      this.questions.take(requestIdOf(message) as RequestId)
     call?.refresh()
-    // Progress after the answer is useless, so it is kept with the answer for the resumed stream.
+    // Without a stream, progress is kept beside the answer, so that a client that resumes gets it first.
     const isProgress = message.kind === 'notification' && message.method === 'notifications/progress'
     const isKept = isProgress && !this.streams.length && call?.canResume() === true
     if (call && (isKept || call.canStream())) call.message(text)
@@ -432,9 +358,13 @@ export class Session implements Resumable {
     else this.wait(text, once && (this.waiting?.size ?? 0) >= FEW_WAITING)
   }
 
+  message(text: string): void {
+    if (!this.isEnded) this.send(text, true)
+  }
+
   /** Notifies the client that a list changed, or queues one notification until it opens a stream. */
   announce(list: ListKind, text: string): void {
-    if (this.lists && !this.lists.has(list)) return
+    if (this.changeableLists && !this.changeableLists.has(list)) return
     const stream = this.streams.at(-1)
     if (stream) stream.send(text)
     else this.wait(text, true)
@@ -467,30 +397,35 @@ export class Session implements Resumable {
    * Tokens of expected progress: of running calls, and of tasks, which continue after the answer (2025-11-25, Tasks).
    */
   private tokensOf(from: BackendSession): unknown[] {
-    const calls = this.calls.values().filter(({ served, isStarted }) => served === from && isStarted)
+    const calls = this.callsOf(from)
     return [...calls.map(({ token }) => token), ...(this.taskTokens ?? [])]
+  }
+
+  /** Calls that wait for a server's answer. */
+  private callsOf(from: BackendSession): SessionCall[] {
+    return this.calls
+      .values()
+      .filter((call) => call.backendSession === from && call.isStarted && !call.isOver)
   }
 
   /** The call that a server's message belongs to. */
   private callOf(message: Message, from: BackendSession): SessionCall | undefined {
-    const calls = this.calls.values().filter(({ served, isStarted }) => served === from && isStarted)
+    const calls = this.callsOf(from)
     if (message.kind === 'notification') {
       if (message.method === 'notifications/progress') {
         const progressToken = progressTokenOf(message.params)
         const found = calls.find(({ token }) => token === progressToken)
         if (found) return found
       }
-      const question = this.asked?.get(requestIdOf(message))
-      if (message.method === 'notifications/cancelled' && question) return question.call
+      const question = this.questions.get(requestIdOf(message) as RequestId)
+      if (message.method === 'notifications/cancelled' && question) return question.call as SessionCall
     }
     return calls.length === 1 ? calls[0] : undefined
   }
 
-  /** Whether a reachable client was asked something for a call: the server's silence is then no timeout. */
+  /** Whether a reachable client still owes an answer about a call, whose timeout then starts again. */
   isAsked(call: SessionCall): boolean {
-    return (
-      this.isReachable(call) && [...(this.asked?.values() ?? [])].some((question) => question.call === call)
-    )
+    return this.isReachable(call) && this.questions.some((question) => question.call === call)
   }
 
   /** Whether a message for a call reaches the client at once. */
@@ -498,42 +433,26 @@ export class Session implements Resumable {
     return call.canStream() || this.streams.length > 0
   }
 
-  /** Called when a call has ended. */
-  settled(call: SessionCall): void {
+  private settled(call: SessionCall): void {
     if (this.calls.get(call.request.id) === call) this.calls.delete(call.request.id)
-    if (call.token !== NONE && isObject(call.request.params.task)) {
+    if (call.token !== NO_TOKEN && isObject(call.request.params.task)) {
       this.taskTokens ??= new Set()
       rememberToken(this.taskTokens, call.token)
     }
-    if (this.asked?.size)
-      for (const [id, question] of this.asked)
-        if (question.call === call) {
-          this.asked.delete(id)
-          question.settle?.(undefined)
-        }
-    call.served.onSettled?.()
+    this.questions.drop(call)
+    call.backendSession.onSettled?.()
   }
 
-  /** Fails calls of a backend session: these, or all. */
-  fail(from: BackendSession, fault: Fault, ids?: Iterable<RequestId>): void {
-    for (const id of ids ?? this.calls.keys()) {
-      const call = this.calls.get(id)
-      if (call?.served === from) call.fail(fault)
-    }
-  }
-
-  /** Fails the calls of a server that lost its state, these or all, and drops its questions. */
-  lose(from: BackendSession, fault: Fault, ids?: Iterable<RequestId>): void {
-    for (const [id, { from: who, settle }] of this.asked ?? [])
-      if (who === from && !settle) this.asked?.delete(id)
-    this.fail(from, fault, ids)
+  /** Drops the questions of a server that lost its state. */
+  forgetQuestions(from: BackendSession): void {
+    this.questions.forget(from)
   }
 
   /** Resolves when no call is running, or the backend has ended its calls. */
   async drain(limit?: number): Promise<void> {
-    const { served, former } = this
-    const calls = served.drain ? [] : this.calls.values().map((call) => call.ended())
-    await Promise.all([...calls, served.drain?.(limit), former?.drain?.(limit)])
+    const { backendSession, previous } = this
+    const calls = backendSession.drain ? [] : this.calls.values().map((call) => call.done)
+    await Promise.all([...calls, backendSession.drain?.(limit), previous?.drain?.(limit)])
   }
 
   /** Ends calls, streams and backend sessions. @param forGood whether the client ended the session */
@@ -543,22 +462,14 @@ export class Session implements Resumable {
     for (const stream of [...this.streams]) stream.close()
     this.waiting?.take()
     this.kept?.close()
-    this.former?.close(forGood)
-    this.served?.close(forGood)
+    this.previous?.close(forGood)
+    this.backendSession?.close(forGood)
     this.onClosed?.()
     if (this.since === undefined) return
     const { tenant, prefix, onSession } = this.callLog
     onSession?.({ tenant, prefix, revision: this.revision, ms: performance.now() - this.since })
     this.since = undefined
   }
-}
-
-/** A request that the client has not answered. */
-interface Asked {
-  from: BackendSession
-  call: SessionCall | undefined
-  /** Receives the response to one of the gateway's own questions; undefined: there will be no response. */
-  settle?(response: JsonObject | undefined): void
 }
 
 /** Whether single requests are checked, so that exactly the checked messages must be sent. */
@@ -574,183 +485,7 @@ async function oneByOne(steps: readonly (() => void)[]): Promise<void> {
   }
 }
 
-/** Records the same result for all requests of a relayed batch, as their single results are unknown. */
-function together(calls: readonly LoggedRequest[]): Pick<LoggedRequest, 'record'> {
-  return {
-    record(end) {
-      for (const call of calls) call.record(end)
-    },
-  }
-}
-
-/** A request of a session. It continues when its client disconnects. */
-export class SessionCall extends Call {
-  readonly token: unknown
-  private readonly release: () => void
-  private timer: NodeJS.Timeout | undefined
-  private isSlow = false
-  /** Whether it was passed to the server. */
-  isStarted = false
-  private onEnded: (() => void) | undefined
-
-  constructor(
-    context: RequestContext,
-    request: Request,
-    text: string,
-    reply: Reply,
-    callLog: CallLog,
-    private readonly session: Session,
-    readonly served: BackendSession,
-  ) {
-    super(context, request, text, session.revision, reply, callLog, session.id)
-    this.token = progressTokenOf(metaOf(request.params)) ?? NONE
-    this.release = context.lease.extend()
-  }
-
-  /** Starts the timeout. */
-  start(): void {
-    const { timeout } = this.served
-    this.isStarted = true
-    if (timeout !== undefined) this.timer = setTimeout(() => this.expire(), timeout)
-  }
-
-  canStream(): boolean {
-    return !this.over && this.reply.canStream()
-  }
-
-  /** Whether a message before the answer is kept for a reconnecting client. */
-  canResume(): boolean {
-    return !this.over && this.reply.canResume()
-  }
-
-  /** Called every second by the registry: from the second time on, the client gets an event id to resume with. */
-  beat(): void {
-    if (this.isSlow) this.reply.prime()
-    this.isSlow = true
-  }
-
-  /** Sends a keep-alive comment. */
-  write(comment: string): void {
-    this.reply.write(comment)
-  }
-
-  /** Restarts the timeout after a sign of life. */
-  refresh(): void {
-    this.timer?.refresh()
-  }
-
-  /** Resolves when the call has ended in any way. */
-  ended(): Promise<void> {
-    return new Promise((resolve) => {
-      const before = this.onEnded
-      this.onEnded = () => {
-        before?.()
-        resolve()
-      }
-    })
-  }
-
-  /** Refuses a request that was not registered as running. */
-  reject(error: { code: number; message: string }): void {
-    this.over = true
-    this.release()
-    this.reply.answer(errorText(this.request.id, error))
-    const { span } = this.request
-    if (span) endSpan(span, { outcome: 'refused', code: error.code })
-  }
-
-  private expire(): void {
-    if (this.session.isAsked(this)) {
-      this.timer?.refresh()
-      return
-    }
-    const { id } = this.request
-    const params = { requestId: id, reason: 'timed out' }
-    const method = 'notifications/cancelled'
-    const raw = messageOf(method, params)
-    const cancelled: Message = { kind: 'notification', method, params, raw }
-    const seconds = (this.served.timeout ?? 0) / 1000
-    this.served.notify(cancelled, stringify(raw))
-    this.abortWith(new Fault('timeout', `No response from the server for ${seconds} s; the call timed out`))
-  }
-
-  protected override end(): void {
-    super.end()
-    clearTimeout(this.timer)
-    this.release()
-    this.session.settled(this)
-    this.onEnded?.()
-  }
-}
-
 /** The JSON text of a message of a batch. */
 export function textOf(message: Message): string {
   return stringify('raw' in message ? message.raw : null)
-}
-
-const TOO_MANY = 'Too many requests wait for the client'
-const NO_CLIENT = 'The client has gone'
-
-/** The answer to a server whose question did not reach the client. */
-function unanswered(id: RequestId, why: string): [message: Message, text: string] {
-  const error = { code: INTERNAL_ERROR, message: why }
-  return [{ kind: 'response', id, raw: { jsonrpc: '2.0', id, error } }, errorText(id, error)]
-}
-
-/** Maximum queued messages; beyond, or without memory, the oldest are dropped. */
-const MAX_WAITING = 256
-
-/** From this queue length on, equal list notifications are queued only once. */
-const FEW_WAITING = 16
-
-/** Messages queued until their client opens a stream. */
-export class Waiting {
-  private readonly reservation: MemoryReservation
-  private texts: string[] = []
-  private dropped = false
-
-  /**
-   * @param quotaKey charged for the memory
-   * @param onDropped called once, when the first message is dropped
-   */
-  constructor(
-    quotaKey: string,
-    private readonly onDropped: () => void,
-  ) {
-    this.reservation = memory.queue(quotaKey)
-  }
-
-  get size(): number {
-    return this.texts.length
-  }
-
-  push(text: string): void {
-    while (this.texts.length >= MAX_WAITING) this.drop()
-    while (!this.reservation.add(text.length)) {
-      if (!this.texts.length) {
-        this.drop()
-        return
-      }
-      this.drop()
-    }
-    this.texts.push(text)
-  }
-
-  includes(text: string): boolean {
-    return this.texts.includes(text)
-  }
-
-  /** Removes and returns all messages, oldest first. */
-  take(): string[] {
-    const taken = this.texts
-    this.texts = []
-    this.reservation.free()
-    return taken
-  }
-
-  private drop(): void {
-    this.reservation.free(this.texts.shift()?.length)
-    if (!this.dropped) this.onDropped()
-    this.dropped = true
-  }
 }

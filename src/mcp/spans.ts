@@ -67,7 +67,7 @@ export interface ServedRequest {
   sessionId: string | undefined
 }
 
-/** Begins the span of a client's request: the context in `_meta` is its parent, that of HTTP is linked. */
+/** Begins the span of a client's request. Its parent is the context of `_meta`, else of HTTP; both: HTTP's is linked. */
 export function serverSpan(
   tracer: Tracer,
   { request, context, revision, callLog, sessionId }: ServedRequest,

@@ -1,23 +1,15 @@
 import type { HttpResponse } from '../access/http-response.ts'
-import { bump } from '../access/quota.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
-import {
-  CANNOT_ASK,
-  ELICIT,
-  ELICITATION,
-  messageFor,
-  outcomeOfAnswer,
-  questionFor,
-  refuseUnapproved,
-  toolToApprove,
-} from './approval.ts'
-import type { Endpoint } from './backend.ts'
-import { type Call, LoggedRequest } from './call.ts'
+import { type Answer, errorAnswer, resultAnswer } from './answer.ts'
+import { CANNOT_ASK, ELICIT, ELICITATION, messageFor, outcomeOfAnswer } from './approval.ts'
+import type { ParkedCall } from './approvals.ts'
+import type { Call, ElicitationOutcome } from './call.ts'
+import { type ApprovalOutcome, LoggedRequest } from './call-log.ts'
 import { declares, missingCapability } from './client-capabilities.ts'
 import type { RequestContext } from './context.ts'
+import type { Endpoint } from './endpoint.ts'
 import { json } from './http.ts'
-import { statelessSource } from './list-source.ts'
-import { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
+import { digestOfRequest, UNKNOWN_STATE } from './pending-input.ts'
 import {
   CLIENT_CAPABILITIES,
   errorText,
@@ -39,57 +31,10 @@ const PREFIX = 'approval.'
 /** Key of the question in `inputRequests`. */
 const KEY = 'approval'
 
-/** A call that waits for its client. */
-interface Parked {
-  quotaKey: string
-  /** Whether a person has approved it, and the server now asks for more input. */
-  approved: boolean
-  /** The server's `requestState`. */
-  inner?: Json | undefined
-  /** Called if no answer comes in time. */
-  onUnanswered?: (() => void) | undefined
-}
-
-/** Calls that wait for approval, or for more input after it. */
-export class Approvals {
-  readonly #pending: PendingInput<Parked>
-  readonly #counts = new Map<string, number>()
-
-  /** @param life milliseconds in which a person may answer */
-  constructor(life?: number) {
-    this.#pending = new PendingInput(life)
-  }
-
-  /** Returns the handle; undefined: too many calls of the same quota key wait. */
-  add(parked: Parked, bound: string): string | undefined {
-    const { quotaKey, onUnanswered } = parked
-    if ((this.#counts.get(quotaKey) ?? 0) >= MAX_QUESTIONS) return undefined
-    bump(this.#counts, quotaKey, 1)
-    return this.#pending.add(parked, bound, quotaKey, () => {
-      this.#freed(quotaKey)
-      onUnanswered?.()
-    })
-  }
-
-  take(handle: string, bound: string): Parked | undefined {
-    const parked = this.#pending.take(handle, bound)
-    if (parked) this.#freed(parked.quotaKey)
-    return parked
-  }
-
-  close(): void {
-    this.#pending.close()
-  }
-
-  #freed(quotaKey: string): void {
-    bump(this.#counts, quotaKey, -1)
-  }
-}
-
 /** A request for the backend, and the client's answer. */
 export interface Resumed {
   request: Request
-  answer?: 'accepted' | 'declined' | 'cancelled'
+  approval?: ApprovalOutcome
 }
 
 /** Resumes a call whose client was asked; with replicas, on the one that asked. */
@@ -104,7 +49,7 @@ export async function resumeApproval(
   const unknown = () => {
     const end = { outcome: 'refused', failure: UNKNOWN_STATE.message, denied: 'approval' } as const
     new LoggedRequest(request, context, STATELESS_REVISIONS[0], endpoint.callLog).record(end)
-    return json(context, errorText(request.id, UNKNOWN_STATE))
+    return json(errorText(request.id, UNKNOWN_STATE))
   }
   let handle = requestState.slice(PREFIX.length)
   const { replicas } = context
@@ -118,52 +63,36 @@ export async function resumeApproval(
   const parked = endpoint.registry.approvals.take(handle, boundTo(request, endpoint))
   if (!parked) return unknown()
   const { approved, inner } = parked
-  if (approved) return { request: withState(request, inner, inputResponses), answer: 'accepted' }
+  if (approved) return { request: withState(request, inner, inputResponses), approval: 'accepted' }
   const answers = isObject(inputResponses) ? inputResponses : {}
   const own = withState(request)
   // A missing answer is asked for again (Error Handling).
   return Object.hasOwn(answers, KEY)
-    ? { request: own, answer: outcomeOfAnswer(answers[KEY]) }
+    ? { request: own, approval: outcomeOfAnswer(answers[KEY]) }
     : { request: own }
 }
 
-/** Whether a stateless call is approved or needs no approval; otherwise answers it. */
-export async function isStatelessApproved(
+/** Answers a call with the question, unless the client cannot ask a person. */
+export function askStateless(
   call: Call,
+  params: JsonObject,
   endpoint: Endpoint,
-  answer: Resumed['answer'],
-): Promise<boolean> {
-  if (answer === 'accepted') {
-    call.approval = answer
-    return true
-  }
-  if (answer) {
-    refuseUnapproved(call, answer)
-    return false
-  }
-  const { request } = call
-  const tool = await toolToApprove(call, statelessSource(call, endpoint))
-  if (!tool || tool === 'free') return tool === 'free'
-  const capabilities = metaOf(request.params)[CLIENT_CAPABILITIES]
+): ElicitationOutcome | Answer {
+  const capabilities = metaOf(call.request.params)[CLIENT_CAPABILITIES]
   if (!isObject(capabilities) || !declares(capabilities, ELICITATION)) {
     const error = missingCapability(ELICITATION, messageFor(call, CANNOT_ASK))
     call.approval = 'unavailable'
-    call.error(error, { outcome: 'refused', failure: error.message, denied: 'approval' })
-    return false
+    return errorAnswer(call, error, { outcome: 'refused', failure: error.message, denied: 'approval' })
   }
   const requestState = park(call, endpoint, { approved: false, onUnanswered: unanswered(call) })
-  if (requestState === undefined) {
-    refuseUnapproved(
-      call,
-      'unavailable',
-      `${MAX_QUESTIONS} questions wait for an answer already: answer those first`,
-    )
-    return false
-  }
-  const inputRequests = { [KEY]: { method: ELICIT, params: questionFor(call, tool) } }
+  if (requestState === undefined)
+    return {
+      outcome: 'unavailable',
+      why: `${MAX_QUESTIONS} questions wait for an answer already: answer those first`,
+    }
+  const inputRequests = { [KEY]: { method: ELICIT, params } }
   call.approval = 'asked'
-  call.result(stringify({ resultType: 'input_required', inputRequests, requestState }))
-  return false
+  return resultAnswer(call, stringify({ resultType: 'input_required', inputRequests, requestState }))
 }
 
 /** Returns a callback for a timeout that keeps no reference to the request. */
@@ -176,21 +105,23 @@ function unanswered(call: Call): () => void {
   }
 }
 
-/** The response to an approved call; if the server asks for more input, the approval is kept for the retry. */
-export function keepsApproval(call: Call, endpoint: Endpoint, text: string): string {
-  if (!text.includes('"input_required"')) return text
+/** The answer to an approved call; if the server asks for more input, the approval is kept for the retry. */
+export function keepsApproval(call: Call, endpoint: Endpoint, answer: Answer): Answer {
+  const { text } = answer
+  if (!text?.includes('"input_required"')) return answer
   const raw = parseVerbatim(text)
-  if (!isObject(raw) || !isObject(raw.result) || raw.result.resultType !== 'input_required') return text
+  if (!isObject(raw) || !isObject(raw.result) || raw.result.resultType !== 'input_required') return answer
   const requestState = park(call, endpoint, { approved: true, inner: raw.result.requestState })
   // If it cannot be stored, the person is asked again.
-  return requestState === undefined ? text : stringify({ ...raw, result: { ...raw.result, requestState } })
+  if (requestState === undefined) return answer
+  return { ...answer, text: stringify({ ...raw, result: { ...raw.result, requestState } }) }
 }
 
 /** Stores a call; returns its `requestState`. */
 function park(
   { context, request }: Call,
   endpoint: Endpoint,
-  parked: Omit<Parked, 'quotaKey'>,
+  parked: Omit<ParkedCall, 'quotaKey'>,
 ): string | undefined {
   const { lease, replicas } = context
   const { quotaKey } = lease

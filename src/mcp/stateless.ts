@@ -1,16 +1,20 @@
 import { HttpResponse } from '../access/http-response.ts'
-import { isObject } from '../json/index.ts'
-import { mayNeedApproval } from './approval.ts'
-import type { Endpoint, StatelessServer } from './backend.ts'
-import { Call } from './call.ts'
-import type { CallEnd, RequestContext } from './context.ts'
-import { discover, isDiscovered, listingOf } from './discover.ts'
-import { dispatch, failing } from './dispatch.ts'
+import { isObject, type JsonObject, stringify } from '../json/index.ts'
+import { inOneGo } from '../telemetry/loop-delay.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { type Answer, errorAnswer, resultAnswer } from './answer.ts'
+import type { KeptStream, StatelessServer } from './backend.ts'
+import { Call, type ElicitationOutcome, type Viewer } from './call.ts'
+import type { ApprovalOutcome } from './call-log.ts'
+import type { RequestContext } from './context.ts'
+import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
 import { faultResponse, notAcceptable, rpcError, takesEvents } from './http.ts'
-import { statelessSource } from './list-source.ts'
-import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
-import { refuses } from './permit.ts'
+import { type Listing, listingOf } from './listing.ts'
+import { visitStateless, withoutVisit } from './login.ts'
+import { checkStandardHeaders, mismatch, type ParamHeader } from './mirror.ts'
+import { NO_ANSWER, OwnCall } from './own-call.ts'
+import { handle } from './pipeline.ts'
 import {
   CLIENT_CAPABILITIES,
   HEADER_MISMATCH,
@@ -18,7 +22,11 @@ import {
   isSessionRevision,
   isStatelessRevision,
   type ListKind,
+  LOG_LEVEL,
   METHOD_NOT_FOUND,
+  metaOf,
+  omit,
+  ownRequest,
   PROTOCOL_VERSION,
   REVISIONS,
   type Request,
@@ -26,8 +34,9 @@ import {
   STATELESS_REVISIONS,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './protocol.ts'
-import type { Kept, Listener, SessionRegistry } from './session-registry.ts'
-import { isStatelessApproved, keepsApproval, type Resumed, resumeApproval } from './stateless-approval.ts'
+import { readsResult } from './read-result.ts'
+import type { Listener } from './session-registry.ts'
+import { askStateless, keepsApproval, resumeApproval } from './stateless-approval.ts'
 import type { StatelessReply } from './stream.ts'
 
 /** Revision 2026-07-28: stateless requests. */
@@ -40,9 +49,8 @@ const STATUS: Record<number, number> = {
   [UNSUPPORTED_PROTOCOL_VERSION]: 400,
 }
 
-/** The HTTP status of a response with this error. */
-export function statusOfError(error: unknown): number | undefined {
-  return isObject(error) ? STATUS[error.code as number] : undefined
+function statusOfCode(code: number | undefined): number | undefined {
+  return code === undefined ? undefined : STATUS[code]
 }
 
 /** Whether a message's body claims a stateless revision. */
@@ -51,142 +59,175 @@ export function claimsRevision(params: unknown): boolean {
 }
 
 /**
- * Answers a stateless request, as claimed by its body or its version header.
+ * Answers a request whose body or version header names 2026-07-28.
  * @param makeReply creates the reply that receives the answer
- * @returns what the reply did not send itself
+ * @returns the answer, or the result of `makeReply` that takes it
  */
-export async function answerStateless<Answer>(
+export async function answerStateless<Sent>(
   context: RequestContext,
   given: Request,
   text: string,
   endpoint: Endpoint,
-  makeReply: () => StatelessReply<Answer>,
-): Promise<HttpResponse | Answer> {
+  makeReply: () => StatelessReply<Sent>,
+): Promise<HttpResponse | Sent> {
   const { generation } = endpoint.registry
   const resumed = context.approval && (await resumeApproval(context, given, text, endpoint))
   if (resumed instanceof HttpResponse) return resumed
-  const { request, answer } = resumed ?? { request: given }
-  const { id, method, params } = request
-  // Kept results need no server.
-  if (context.results?.isAsked(request) && !checkStateless(context, request)) {
-    const reply = makeReply()
-    context.results.answers(new StatelessCall(context, request, text, endpoint, reply, generation))
-    return await reply.response
-  }
-  const server = await endpoint.backend.stateless(context, request, text, endpoint)
-  if (server instanceof Fault) return faultResponse(context, server, id)
-  if (server instanceof HttpResponse) return server
+  const { request: own, approval } = resumed ?? { request: given }
+  const { request, visited } = withoutVisit(own)
+  const { id, method } = request
   const refused = checkStateless(context, request)
-  if (refused?.code === UNSUPPORTED_PROTOCOL_VERSION) {
-    const requested = String((params._meta as Record<string, unknown>)[PROTOCOL_VERSION])
-    const supported = await server.versions()
-    if (!supported.includes(requested))
-      return rpcError(context, 400, { ...refused, data: { supported: [...supported], requested } }, id)
-  } else if (refused) return rpcError(context, 400, refused, id)
+  // Kept results need no server.
+  const isOwn = !refused && context.results !== undefined && readsResult(request)
+  const server = isOwn ? NO_SERVER : await endpoint.backend.stateless(context, request, text, endpoint)
+  if (server instanceof Fault) return faultResponse(server, id)
+  if (server instanceof HttpResponse) return server
+  const error = refused && (await versionError(refused, request, server))
+  if (error) return rpcError(400, error, id)
   if (method === 'subscriptions/listen' && !takesEvents(context.headers.accept))
-    return notAcceptable(context, 'text/event-stream')
+    return notAcceptable('text/event-stream')
   const reply = makeReply()
-  const call = new StatelessCall(context, request, text, endpoint, reply, generation)
-  const listing = listingOf(context)
-  if (listing && isDiscovered(call, listing)) {
-    const judge = (isForBackend: boolean) =>
-      isForBackend ? judgeStateless(call, server, endpoint, answer) : undefined
-    discover(call, listing, statelessSource(call, endpoint)).then(judge).catch(failing(call))
-  } else {
-    await judgeStateless(call, server, endpoint, answer)
-  }
+  const call = new StatelessCall(context, request, text, endpoint, { reply, generation, server })
+  call.approval = approval
+  call.visited = visited
+  call.answerBy(handle(call)).catch(unexpected(method))
   return await reply.response
 }
 
-/** Passes a call to the server, unless rules, headers or a person forbid it. */
-async function judgeStateless(
-  call: StatelessCall,
+const NO_SERVER: StatelessServer = {
+  versions: () => [],
+  paramHeaders: async () => [],
+  request: async (call) => errorAnswer(call, { code: METHOD_NOT_FOUND, message: 'Method not found' }),
+}
+
+/** The error for a refused request; undefined if its version is one of the server's own. */
+async function versionError(
+  refused: RpcError,
+  { params }: Request,
   server: StatelessServer,
-  endpoint: Endpoint,
-  answer: Resumed['answer'],
-): Promise<void> {
-  if (refuses(call)) return
-  const { context, request } = call
-  const { method, params, via } = request
-  // `call_tool` itself has no header parameters.
-  const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
-  const declared = isDirect && !context.isLine ? await server.paramHeaders(params.name as string, call) : []
-  const fault = checkParamHeaders(context.headers, declared, params.arguments)
-  if (fault !== undefined) call.error(mismatch(fault))
-  else if (!mayNeedApproval(call)) dispatch(call, server)
-  else
-    isStatelessApproved(call, endpoint, answer)
-      .then((may) => may && dispatch(call, server))
-      .catch(failing(call))
+): Promise<RpcError | undefined> {
+  if (refused.code !== UNSUPPORTED_PROTOCOL_VERSION) return refused
+  const requested = String(metaOf(params)[PROTOCOL_VERSION])
+  const supported = await server.versions()
+  if (supported.includes(requested)) return undefined
+  return { ...refused, data: { supported: [...supported], requested } }
+}
+
+interface StatelessParts {
+  reply: StatelessReply<unknown>
+  /** Generation of the registry when the request came. */
+  generation: number
+  server: StatelessServer
 }
 
 /** A stateless request. An HTTP client cancels it by disconnecting (2026-07-28, Cancellation). */
-class StatelessCall extends Call implements Kept, Listener {
-  private readonly registry: SessionRegistry
-  private readonly endpoint: Endpoint
+class StatelessCall extends Call implements KeptStream, Listener {
   readonly prefix: string
-  /** Of a subscription, which is notified of reloads and ends with the gateway. */
+  readonly generation: number
+  readonly listing: Listing | undefined
+  /** The answer to the gateway's own question, until it is read. */
+  visited: ApprovalOutcome | undefined
+  /** Lists of a subscription, which is notified of reloads and ends with the gateway. */
   kinds: ReadonlySet<ListKind> | undefined
+  private readonly reply: StatelessReply<unknown>
+  private readonly server: StatelessServer
 
   constructor(
     context: RequestContext,
     request: Request,
     text: string,
-    endpoint: Endpoint,
-    reply: StatelessReply<unknown>,
-    readonly generation: number,
+    private readonly endpoint: Endpoint,
+    { reply, generation, server }: StatelessParts,
   ) {
-    const { registry, prefix, callLog } = endpoint
-    super(context, request, text, STATELESS_REVISIONS[0], reply, callLog)
-    this.registry = registry
-    this.endpoint = endpoint
+    const { registry, prefix, callLog, pipeline } = endpoint
+    super({ context, request, text, revision: STATELESS_REVISIONS[0], callLog, pipeline })
     this.prefix = prefix
+    this.reply = reply
+    this.generation = generation
+    this.server = server
+    this.listing = listingOf(context)
     // A subscription is unlimited in time, so it does not count as a running call.
     if (request.method === 'subscriptions/listen') context.lease.uncount()
     reply.watch(() => this.cancel())
     registry.keep(this)
   }
 
-  override answer(text: string, end?: CallEnd, status?: number, headers?: Record<string, string>): void {
-    const isKept = this.approval === 'accepted' && !this.over
-    super.answer(isKept ? keepsApproval(this, this.endpoint, text) : text, end, status, headers)
+  /** Sends the answer when it is there. */
+  async answerBy(answering: Promise<Answer>): Promise<void> {
+    const { text, end, status = statusOfCode(end.code), headers } = await answering
+    this.endpoint.registry.drop(this)
+    if (this.kinds) this.endpoint.registry.unlisten(this)
+    if (text === undefined) this.reply.end()
+    else this.reply.answer(text, status, headers)
   }
 
-  override error(
-    error: RpcError,
-    end?: CallEnd,
-    status = STATUS[error.code],
-    headers?: Record<string, string>,
-  ): void {
-    super.error(error, end, status, headers)
+  serve(): Promise<Answer> {
+    return inOneGo(this.request.method, this.prefix, () => this.server.request(this))
   }
 
-  override subscribed(kinds: ReadonlySet<ListKind>): void {
-    if (this.kinds || this.over) return
-    this.kinds = kinds
-    this.registry.listen(this)
+  message(text: string): void {
+    if (!this.signal.aborted) this.reply.message(text)
   }
 
   write(comment: string): void {
     this.reply.write(comment)
   }
 
-  finish(result: string): void {
-    this.result(result)
-    this.abort()
+  get viewer(): Viewer {
+    const { context } = this
+    const { backend, caller } = this.endpoint
+    // A stateless request has no session, so all anonymous callers share a list.
+    const key = JSON.stringify([caller ?? null, backend.viewerOf?.(context) ?? null])
+    return { of: backend, among: backend, key, kind: 'stateless' }
   }
 
-  protected override end(): void {
-    super.end()
-    this.registry.drop(this)
-    if (this.kinds) this.registry.unlisten(this)
+  override async paramHeaders(): Promise<readonly ParamHeader[]> {
+    const { method, params, via } = this.request
+    // `call_tool` itself has no header parameters.
+    const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
+    return isDirect && !this.context.isLine ? this.server.paramHeaders(params.name as string, this) : []
+  }
+
+  async ask(params: JsonObject): Promise<ElicitationOutcome | Answer> {
+    return askStateless(this, params, this.endpoint)
+  }
+
+  override async visit(params: JsonObject): Promise<ElicitationOutcome | Answer> {
+    const { visited } = this
+    this.visited = undefined
+    return visited ? { outcome: visited } : visitStateless(this, params)
+  }
+
+  override keepApproval(answer: Answer): Answer {
+    return keepsApproval(this, this.endpoint, answer)
+  }
+
+  async inquire(method: string, params: JsonObject): Promise<JsonObject | Fault> {
+    const { context, endpoint } = this
+    const _meta = omit(metaOf(this.request.params), 'progressToken', LOG_LEVEL)
+    const request = ownRequest(method, { ...params, _meta })
+    const text = stringify(request.raw)
+    const server = await endpoint.backend.stateless(context, request, text, endpoint)
+    if (server instanceof Fault) return server
+    if (server instanceof HttpResponse) return NO_ANSWER
+    return new OwnCall(this, request, text, server).response()
+  }
+
+  override subscribed(kinds: ReadonlySet<ListKind>): void {
+    if (this.kinds || this.signal.aborted) return
+    this.kinds = kinds
+    this.endpoint.registry.listen(this)
+  }
+
+  finish(result: string): void {
+    this.endWith(resultAnswer(this, result))
   }
 }
 
 /**
  * Checks a stateless request in the specification's order: version, `_meta`, mirrored headers. Returns the first error.
  */
-export function checkStateless(
+function checkStateless(
   { headers, isLine }: RequestContext,
   { method, params, via }: Request,
 ): RpcError | undefined {
@@ -209,11 +250,6 @@ export function checkStateless(
   const named = via === undefined ? params : { ...params, name: via }
   const fault = checkStandardHeaders(headers, method, named)
   return fault === undefined ? undefined : mismatch(fault)
-}
-
-/** `HeaderMismatchError`. @param fault a sentence */
-export function mismatch(fault: string): RpcError {
-  return { code: HEADER_MISMATCH, message: `Header mismatch: ${fault}` }
 }
 
 /** `UnsupportedProtocolVersionError`. A single request cannot claim a session-based revision. */

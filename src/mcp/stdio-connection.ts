@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream'
 import type { HttpResponse } from '../access/http-response.ts'
 import { limitReached } from '../access/refusals.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { Endpoint } from './backend.ts'
-import { InFlight } from './call.ts'
 import type { RequestContext } from './context.ts'
-import { listingOf } from './discover.ts'
+import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
 import { faultResponse, rpcError, tooMuch } from './http.ts'
+import { InFlight } from './in-flight.ts'
+import { listingOf } from './listing.ts'
 import { idInEnds, lineSplitter, oneLine } from './message-lines.ts'
 import { beginSession, FIRST_REVISION, handshake, migrate } from './opening.ts'
 import {
@@ -183,8 +183,8 @@ export class StdioConnection {
     this.#refused = true
     if (before) endpoint.registry.endSession(before, true)
     const session = this.#begin(context, endpoint)
-    if (typeof session === 'string') return this.#say(tooMuch(context, session, request.id))
-    if (session instanceof Fault) return this.#say(faultResponse(context, session, request.id))
+    if (typeof session === 'string') return this.#say(tooMuch(session, request.id))
+    if (session instanceof Fault) return this.#say(faultResponse(session, request.id))
     const opened = await handshake(session, request, text, context, endpoint)
     if (opened.ok) {
       session.opened(context)
@@ -213,7 +213,8 @@ export class StdioConnection {
     if (this.#session !== session) return
     this.#session = undefined
     if (this.#ended) return
-    for (const kind of session.lists ?? []) this.#send(notificationText(`notifications/${kind}/list_changed`))
+    for (const kind of session.changeableLists ?? [])
+      this.#send(notificationText(`notifications/${kind}/list_changed`))
   }
 
   async #inSession(context: RequestContext, received: Messages, endpoint: Endpoint): Promise<void> {
@@ -222,15 +223,15 @@ export class StdioConnection {
     else if (session instanceof Fault) this.#refuse(received, INTERNAL_ERROR, session.message)
     else if (received.batch && !allowsBatches(session.revision)) {
       const message = `Protocol revision ${session.revision} has no batches`
-      await this.#say(rpcError(context, 400, { code: INVALID_REQUEST, message }))
-    } else session.receive(context, received, endpoint.callLog)
+      await this.#say(rpcError(400, { code: INVALID_REQUEST, message }))
+    } else session.receive(context, received, endpoint)
   }
 
   /** The session, served by the current backend; undefined: the client has not initialized. */
   async #current(context: RequestContext, endpoint: Endpoint): Promise<Session | Fault | undefined> {
     const session = this.#session
     if (!session) return this.#again(context, endpoint)
-    if (session.served.backend === endpoint.backend) return session
+    if (session.backendSession.backend === endpoint.backend) return session
     const served = await migrate(session, context, endpoint)
     if (served instanceof Fault) return served
     return served ? session : this.#again(context, endpoint)
@@ -249,7 +250,7 @@ export class StdioConnection {
       return new Fault('refused', 'The server was replaced, and the new one did not take the session')
     }
     session.opened(context)
-    session.receive(context, INITIALIZED, endpoint.callLog)
+    session.receive(context, INITIALIZED, endpoint)
     return session
   }
 

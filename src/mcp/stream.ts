@@ -131,7 +131,7 @@ export interface Reply {
   /** Sends a keep-alive comment. */
   write(comment: string): void
   /** Called for slow answers, so that the client can resume. */
-  prime(): void
+  sendEventId(): void
 }
 
 /** The reply to a stateless request. */
@@ -146,7 +146,7 @@ export interface StatelessReply<Answer> extends Reply {
 export interface Resumable {
   readonly log: EventLog
   /** Whether its client accepts an event without data that only carries an id (2025-11-25). */
-  readonly primes: boolean
+  readonly takesEmptyEvents: boolean
 }
 
 /**
@@ -196,27 +196,27 @@ export class PostReply implements StatelessReply<HttpResponse> {
   answer(text: string, status = 200, headers?: Record<string, string>): void {
     if (this.over) return
     this.finish()
-    const { stream, context } = this
+    const { stream } = this
     if (stream) {
       stream.send(text)
       stream.end()
-    } else if (this.form === 'stream' && status === 200) this.settle(eventStream(context, event(text)))
-    else this.settle(json(context, text, status, headers))
+    } else if (this.form === 'stream' && status === 200) this.settle(eventStream(event(text)))
+    else this.settle(json(text, status, headers))
   }
 
   end(): void {
     if (this.over) return
     this.finish()
     if (this.stream) this.stream.end()
-    else this.settle(eventStream(this.context, ''))
+    else this.settle(eventStream(''))
   }
 
   write(comment: string): void {
     if (this.canStream()) this.open().write(comment)
   }
 
-  prime(): void {
-    if (this.resumable?.primes && this.canStream()) this.open()
+  sendEventId(): void {
+    if (this.resumable?.takesEmptyEvents && this.canStream()) this.open()
   }
 
   private open(): EventStream | ResumableStream {
@@ -228,8 +228,8 @@ export class PostReply implements StatelessReply<HttpResponse> {
       resumed ? resumed.disconnected(connection) : this.gone(),
     )
     const resumed = resumable?.log.open(connection, true)
-    if (resumable?.primes) resumed?.prime()
-    this.settle(eventStream(this.context, connection.body))
+    if (resumable?.takesEmptyEvents) resumed?.prime()
+    this.settle(eventStream(connection.body))
     this.stream = resumed ?? connection
     return this.stream
   }
@@ -238,7 +238,7 @@ export class PostReply implements StatelessReply<HttpResponse> {
     if (this.over) return
     this.over = true
     // The client is gone, but callers still wait for the response to settle.
-    this.settle(eventStream(this.context, ''))
+    this.settle(eventStream(''))
     this.onGone?.()
   }
 
@@ -266,7 +266,7 @@ export class StreamReply implements Reply {
   }
   end(): void {}
   write(): void {}
-  prime(): void {}
+  sendEventId(): void {}
 }
 
 /** The reply to a stateless request over stdio. */
@@ -310,7 +310,7 @@ export class LineReply implements StatelessReply<undefined> {
     this.settle()
   }
   write(): void {}
-  prime(): void {}
+  sendEventId(): void {}
 }
 
 const NO_ROOM = errorText(null, {
@@ -376,7 +376,7 @@ export class BatchReply implements Reply {
     this.reply.write(comment)
   }
 
-  prime(): void {}
+  sendEventId(): void {}
 
   /** After another message, the answers are sent as events too. */
   private stream(): void {

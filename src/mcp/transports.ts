@@ -1,8 +1,7 @@
 import { HttpResponse } from '../access/http-response.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { Endpoint } from './backend.ts'
 import type { RequestContext } from './context.ts'
-import { listingOf } from './discover.ts'
+import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
 import {
   type AnswerForm,
@@ -19,6 +18,7 @@ import {
   takesEvents,
   tooMuch,
 } from './http.ts'
+import { listingOf } from './listing.ts'
 import { beginSession, FIRST_REVISION, handshake, migrate } from './opening.ts'
 import {
   allowsBatches,
@@ -32,8 +32,8 @@ import {
   type Messages,
   type Request,
 } from './protocol.ts'
+import { refusedBatch } from './rate-limit.ts'
 import { receive } from './receive.ts'
-import { refusedBatch } from './refused.ts'
 import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from './replicas.ts'
 import { markIn } from './resumption.ts'
 import type { Session } from './session.ts'
@@ -54,13 +54,13 @@ export function serveMcp(context: RequestContext, endpoint: Endpoint): HttpRespo
     case 'DELETE':
       return leave(context, endpoint)
     default:
-      return methodNotAllowed(context, 'POST, GET, DELETE')
+      return methodNotAllowed(context.method, 'POST, GET, DELETE')
   }
 }
 
 async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpResponse> {
   const form = acceptedForm(context.headers.accept)
-  if (!form) return notAcceptable(context, 'application/json, text/event-stream')
+  if (!form) return notAcceptable('application/json, text/event-stream')
   const received = await receive(context, () => searches(context, endpoint))
   if ('refused' in received) return received.refused
   const { messages, batch, text } = received
@@ -70,14 +70,14 @@ async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpRe
       const { id, code, reason: message } = only
       const isModern = isStatelessRevision(context.headers['mcp-protocol-version'])
       const status = code === METHOD_NOT_FOUND ? (isModern ? 404 : 200) : 400
-      return rpcError(context, status, { code, message }, id)
+      return rpcError(status, { code, message }, id)
     }
     if (only.kind === 'request' || only.kind === 'notification') {
       const modern = isStatelessRevision(context.headers['mcp-protocol-version'])
       if (modern || claimsRevision(only.params))
         return only.kind === 'request'
           ? await answerStateless(context, only, text, endpoint, () => new PostReply(context, form))
-          : accepted(context)
+          : accepted()
     }
     if (only.kind === 'request' && only.method === 'initialize')
       return open(context, only, text, endpoint, form)
@@ -88,14 +88,28 @@ async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpRe
     (session) => {
       if (batch && !allowsBatches(session.revision)) {
         const message = `Protocol revision ${session.revision} has no batches`
-        return rpcError(context, 400, { code: INVALID_REQUEST, message })
+        return rpcError(400, { code: INVALID_REQUEST, message })
       }
       const passed = context.replicas && passOn(context, session, received)
-      const answered = session.post(context, received, form, endpoint.callLog)
-      return passed ? passed.then(() => answered) : answered
+      const answered = session.post(context, received, form, endpoint)
+      return passed || context.replicas?.isPassed ? replied(context, session, passed, answered) : answered
     },
     received,
   )
+}
+
+/** The answer to a POST that replicas share. Another replica that forwarded it gets the session's present id. */
+async function replied(
+  context: RequestContext,
+  session: Session,
+  passed: Promise<unknown> | undefined,
+  answered: HttpResponse | Promise<HttpResponse>,
+): Promise<HttpResponse> {
+  await passed
+  const answer = await answered
+  if (!context.replicas?.isPassed) return answer
+  const id = idOf(context, session, session.backendSession.ticket())
+  return new HttpResponse(answer.status, { ...answer.headers, 'mcp-session-id': id }, answer.body)
 }
 
 /** Whether the client uses the discovery tools; a session keeps the mode it was opened with. */
@@ -114,33 +128,28 @@ async function open(
   form: AnswerForm,
 ): Promise<HttpResponse> {
   const session = beginSession(context, endpoint, { revision: FIRST_REVISION, onStream: false })
-  if (typeof session === 'string') return tooMuch(context, session, request.id)
-  if (session instanceof Fault) return faultResponse(context, session, request.id)
+  if (typeof session === 'string') return tooMuch(session, request.id)
+  if (session instanceof Fault) return faultResponse(session, request.id)
   const opened = await handshake(session, request, text, context, endpoint)
   const { registry } = endpoint
   if (!opened.ok) {
     registry.endSession(session)
-    return json(context, opened.text, opened.status, opened.headers)
+    return json(opened.text, opened.status, opened.headers)
   }
   session.opened(context)
-  const headers = { 'mcp-session-id': idOf(context, session, session.served.ticket()) }
-  return reply(context, opened.text, form, headers)
+  const headers = { 'mcp-session-id': idOf(context, session, session.backendSession.ticket()) }
+  return reply(opened.text, form, headers)
 }
 
 /** Opens a session's GET stream for server-initiated messages, or resumes one. */
-function get(
-  context: RequestContext,
-  { registry }: Endpoint,
-  session: Session,
-): HttpResponse | Promise<HttpResponse> {
-  const { passThrough } = session.served
-  if (passThrough) return passThrough.get(context)
-  if (!takesEvents(context.headers.accept)) return notAcceptable(context, 'text/event-stream')
+async function get(context: RequestContext, { registry }: Endpoint, session: Session): Promise<HttpResponse> {
+  if (!takesEvents(context.headers.accept)) return notAcceptable('text/event-stream')
   const lastEventId = context.headers['last-event-id']
   const found = lastEventId === undefined ? undefined : session.log.find(lastEventId)
-  if (found || lastEventId === undefined) return openStream(context, registry, session, found)
-  return resumeElsewhere(context, lastEventId).then(
-    (answer) => answer ?? openStream(context, registry, session),
+  if (found) return openStream(context, registry, session, found)
+  const resumed = lastEventId === undefined ? undefined : await resumeElsewhere(context, lastEventId)
+  return (
+    resumed ?? (await session.backendSession.openStream?.(context)) ?? openStream(context, registry, session)
   )
 }
 
@@ -150,7 +159,7 @@ async function resumeElsewhere(
   lastEventId: string,
 ): Promise<HttpResponse | undefined> {
   const mark = markIn(lastEventId)
-  const owner = mark === undefined ? undefined : replicas?.marked(mark)
+  const owner = mark === undefined ? undefined : replicas?.addressOf(mark)
   const answer = owner === undefined ? undefined : await replicas?.forward(owner)
   return answer?.ok ? answer : undefined
 }
@@ -178,16 +187,16 @@ function openStream(
     session.open(stream)
     if (session.streams.length > MAX_STREAMS) session.streams[0]?.close()
   }
-  return eventStream(context, connection.body)
+  return eventStream(connection.body)
 }
 
 /** Ends a session at the client's request, also on the replica that opened it. */
 function leave(context: RequestContext, endpoint: Endpoint): HttpResponse | Promise<HttpResponse> {
   return withSession(context, endpoint, async (session) => {
-    if (session.served.admits?.(context) === false) return unknownSession(context)
+    if (session.backendSession.admits?.(context) === false) return unknownSession()
     const ended = await endElsewhere(context, session)
     endpoint.registry.endSession(session, !ended, context.replicas !== undefined)
-    return new HttpResponse(204, context.replyHeaders)
+    return new HttpResponse(204)
   })
 }
 
@@ -205,11 +214,11 @@ function inSession(
     context,
     endpoint,
     (session) => {
-      if (session.served.admits?.(context) === false) return unknownSession(context, id)
-      if (session.served.backend === endpoint.backend) return next(session)
+      if (session.backendSession.admits?.(context) === false) return unknownSession(id)
+      if (session.backendSession.backend === endpoint.backend) return next(session)
       return migrate(session, context, endpoint).then((served) => {
-        if (!served) return unknownSession(context, id)
-        return served instanceof Fault ? faultResponse(context, served, id) : next(session)
+        if (!served) return unknownSession(id)
+        return served instanceof Fault ? faultResponse(served, id) : next(session)
       })
     },
     received,
@@ -217,8 +226,8 @@ function inSession(
 }
 
 /**
- * Runs `next` with the named session. A missing id is 400; an unknown one is 404, after which the client initializes
- * again (2025-11-25, Session Management), and is never reused.
+ * Runs `next` with the named session. Answers 400 if the id is missing, and 404 if the session is unknown: the client
+ * then initializes again (2025-11-25, Session Management).
  */
 function withSession(
   context: RequestContext,
@@ -229,23 +238,24 @@ function withSession(
   const id = idIn(received)
   const { 'mcp-protocol-version': version, 'mcp-session-id': sessionId } = context.headers
   if (version !== undefined && !isSessionRevision(version)) {
-    if (isStatelessRevision(version) && context.method !== 'POST') return methodNotAllowed(context, 'POST')
-    return rpcError(context, 400, unsupported(version), id)
+    if (isStatelessRevision(version) && context.method !== 'POST')
+      return methodNotAllowed(context.method, 'POST')
+    return rpcError(400, unsupported(version), id)
   }
   if (!sessionId) {
     const message = 'The Mcp-Session-Id header is missing: send initialize first, then the id it returns'
-    return rpcError(context, 400, { code: INVALID_REQUEST, message }, id)
+    return rpcError(400, { code: INVALID_REQUEST, message }, id)
   }
   const located = locate(context, endpoint, sessionId)
-  if (!located) return unknownSession(context, id)
+  if (!located) return unknownSession(id)
   if ('session' in located) {
     const { session, met } = located
     if (!met) return next(session)
-    return met.then(() => (session.isEnded ? unknownSession(context, id) : next(session)))
+    return met.then(() => (session.isEnded ? unknownSession(id) : next(session)))
   }
-  const refused = received && refusedBatch(context, received)
+  const refused = received && refusedBatch(received)
   if (refused) return refused
-  return located.elsewhere(received?.text, id).then((answer) => answer ?? unknownSession(context, id))
+  return located.elsewhere(received?.text, id).then((answer) => answer ?? unknownSession(id))
 }
 
 /** The request id for errors; null unless there is a single request. */
@@ -262,14 +272,14 @@ export async function serveSse(
   endpoint: Endpoint,
   messagePath: string,
 ): Promise<HttpResponse> {
-  if (context.method !== 'GET') return methodNotAllowed(context, 'GET')
+  if (context.method !== 'GET') return methodNotAllowed(context.method, 'GET')
   const { registry } = endpoint
   // The revision is negotiated later; until then, the transport's own applies.
   const session = beginSession(context, endpoint, { revision: '2024-11-05', onStream: true })
-  if (typeof session === 'string') return tooMuch(context, session)
+  if (typeof session === 'string') return tooMuch(session)
   if (session instanceof Fault) {
     const { kind, message } = session
-    return rpcError(context, kind === 'busy' ? 503 : 502, { code: INTERNAL_ERROR, message })
+    return rpcError(kind === 'busy' ? 503 : 502, { code: INTERNAL_ERROR, message })
   }
   const stream = new EventStream(context, () => {
     session.streams = []
@@ -283,27 +293,26 @@ export async function serveSse(
   session.open(stream)
   session.opened(context)
   registry.keep(stream)
-  return eventStream(context, stream.body)
+  return eventStream(stream.body)
 }
 
 /** Serves `{prefix}/message`: receives messages of an open stream. */
 export async function serveMessage(context: RequestContext, endpoint: Endpoint): Promise<HttpResponse> {
-  if (context.method !== 'POST') return methodNotAllowed(context, 'POST')
-  const refuse = (status: number, message: string) =>
-    rpcError(context, status, { code: INVALID_REQUEST, message })
+  if (context.method !== 'POST') return methodNotAllowed(context.method, 'POST')
+  const refuse = (status: number, message: string) => rpcError(status, { code: INVALID_REQUEST, message })
   const { sessionId } = context.query()
   if (!sessionId) return refuse(400, 'The sessionId query parameter is missing: open the sse stream first')
   const located = locate(context, endpoint, sessionId)
   const session = located && 'session' in located ? located.session : undefined
   const [stream] = session?.streams ?? []
-  const isOpen = session?.onStream && stream && session.served.admits?.(context) !== false
+  const isOpen = session?.onStream && stream && session.backendSession.admits?.(context) !== false
   if (!isOpen && !(located && 'elsewhere' in located)) return refuse(404, ENDED)
   const searches = () => (session ? session.listing : listingOf(context)) !== undefined
   const received = await receive(context, searches, true)
   if ('refused' in received) return received.refused
   if (located && 'elsewhere' in located) {
     // A batch is forwarded as received, so it cannot be refused in part.
-    const refused = refusedBatch(context, received)
+    const refused = refusedBatch(received)
     return refused ?? (await located.elsewhere(received.text)) ?? refuse(404, ENDED)
   }
   // The session may have ended while the body arrived.
@@ -312,7 +321,9 @@ export async function serveMessage(context: RequestContext, endpoint: Endpoint):
   const [only] = messages
   if (!batch && only?.kind === 'invalid') return refuse(400, only.reason)
   const served =
-    session.served.backend === endpoint.backend ? session.served : await migrate(session, context, endpoint)
+    session.backendSession.backend === endpoint.backend
+      ? session.backendSession
+      : await migrate(session, context, endpoint)
   if (!served) return refuse(404, ENDED)
   if (!batch && only?.kind === 'request' && only.method === 'initialize')
     handshake(session, only, text, context, endpoint)
@@ -322,8 +333,8 @@ export async function serveMessage(context: RequestContext, endpoint: Endpoint):
     for (const message of messages)
       if (message.kind === 'request')
         stream.send(errorText(message.id, { code: INTERNAL_ERROR, message: served.message }))
-  } else session.receive(context, received, endpoint.callLog)
-  return accepted(context)
+  } else session.receive(context, received, endpoint)
+  return accepted()
 }
 
 const ENDED = 'The session is unknown or has ended: open the sse stream again'

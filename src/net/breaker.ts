@@ -1,10 +1,7 @@
-import { FIRST_PAUSE, pauseOf } from './backoff.ts'
-
-/** Keys come from callers, so their number is bounded. */
-const MAX_KEYS = 1_000
+import { RecentMap } from '../text/index.ts'
 
 /** When a breaker opens, and for how long. */
-export interface BreakerRules {
+interface BreakerRules {
   /** Failures in a row after which nothing is tried for a while. */
   failures: number
   /** Milliseconds; twice as long after each further failure. */
@@ -12,6 +9,9 @@ export interface BreakerRules {
   /** Milliseconds. */
   longest: number
 }
+
+/** Milliseconds after the first failure that is waited for. */
+const FIRST_PAUSE = 250
 
 /** Rules for starts: a single failure may be chance. */
 const OF_STARTS: BreakerRules = { failures: 2, pause: FIRST_PAUSE, longest: 30_000 }
@@ -41,15 +41,15 @@ export interface Permit {
   worked(): void
   /** @param reason a sentence without a full stop */
   failed(reason: string): void
-  /** It shows nothing, as one that was cancelled. */
+  /** Ends an attempt without a result, such as a cancelled one. */
   released(): void
 }
 
 /** Remembers by key what failed, so that it is not tried again and again without a pause. */
 export class Breaker {
-  private readonly circuits = new Map<string, Circuit>()
+  private readonly circuits = new RecentMap<string, Circuit>(1_000)
 
-  /** @param onChange hears of each key that opens, and that is closed again */
+  /** @param onChange called when a key opens, and when it closes again */
   constructor(
     private readonly rules: BreakerRules = OF_STARTS,
     private readonly now: () => number = performance.now.bind(performance),
@@ -62,7 +62,7 @@ export class Breaker {
     if (!circuit) return undefined
     const left = circuit.until - this.now()
     const told = `${circuit.reason}. It failed ${timesText(circuit.count)}`
-    if (left > 0) return `${told}; the next attempt is in ${Math.ceil(left / 1000)} s`
+    if (left > 0) return `${told}; the next attempt is in ${Math.ceil(Math.round(left) / 1000)} s`
     return circuit.probe && `${told}; the next attempt is under way`
   }
 
@@ -93,10 +93,8 @@ export class Breaker {
   failed(key: string, reason: string): void {
     const { failures, pause, longest } = this.rules
     const count = (this.circuits.get(key)?.count ?? 0) + 1
-    this.circuits.delete(key)
     const length = count < failures ? 0 : pauseOf(count - failures, pause, longest)
     this.circuits.set(key, { count, reason, until: this.now() + length })
-    if (this.circuits.size > MAX_KEYS) this.circuits.delete(this.circuits.keys().next().value as string)
     if (count === failures) this.onChange({ key, state: 'open', reason })
   }
 
@@ -126,4 +124,19 @@ export class Breaker {
 
 function timesText(count: number): string {
   return count === 1 ? 'once' : `${count} times in a row`
+}
+
+/** Twice as long after each failure. @param failures before this one @param first, longest milliseconds */
+export function pauseOf(failures: number, first: number, longest: number): number {
+  return Math.min(longest, first * 2 ** failures)
+}
+
+/**
+ * Milliseconds until something that failed is tried again, with jitter: things that failed together are not all tried
+ * again at the same moment.
+ * @param failures before this one
+ * @param longest milliseconds
+ */
+export function retryPause(failures: number, longest: number): number {
+  return pauseOf(failures, FIRST_PAUSE, longest) * (0.5 + Math.random() / 2)
 }

@@ -22,9 +22,6 @@ const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
 /** The low bits of the first byte of zlib data (RFC 1950). */
 const ZLIB = 8
 
-/** More encodings one over another than anyone sends. */
-const MAX_LAYERS = 3
-
 /**
  * The encodings of a body, in the order in which they are undone.
  * @param header `Content-Encoding`
@@ -38,7 +35,7 @@ export function encodingsOf(header: string | string[], origin: string): string[]
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'identity')
     .reverse()
-  const wrong = names.length > MAX_LAYERS ? names[0] : names.find((name) => !Object.hasOwn(DECODERS, name))
+  const wrong = names.length > 3 ? names[0] : names.find((name) => !Object.hasOwn(DECODERS, name))
   if (wrong === undefined) return names
   const shown = wrong.slice(0, 40)
   throw new NetFault('encoding', origin, `${origin} sent an unsupported content encoding: ${shown}`)
@@ -54,7 +51,7 @@ export interface Decoder {
  * Undoes the encodings of a body.
  * @param first its first bytes, which are still to be written to `input`
  * @param origin for the fault
- * @param onFault hears that the body is damaged
+ * @param onFault called if the body is damaged
  */
 export function createDecoder(
   encodings: readonly string[],

@@ -8,7 +8,7 @@ export interface ServerEvent {
   id?: string
 }
 
-/** Where a stream of events can be gone on with, as far as its server said. */
+/** The position from which a client can resume a stream. */
 export interface StreamPosition {
   /** Id of the last event, if it can be sent as `Last-Event-ID`. */
   id?: string | undefined
@@ -109,5 +109,22 @@ export function eventParser(
       size = 0
       reservation.free()
     }
+  }
+}
+
+/** Maximum bytes of an event of this gateway. */
+const MAX_OWN_EVENT = 64 * 1024 * 1024
+
+/** Events in a stream of this gateway. @throws Error if one is too large */
+export async function* ownEvents(pieces: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
+  const events: ServerEvent[] = []
+  const onTooLarge = () => {
+    throw new Error(`an event has more than ${MAX_OWN_EVENT} bytes`)
+  }
+  const uncounted: ByteReservation = { add: () => true, replace: () => true, free() {} }
+  const parse = eventParser(MAX_OWN_EVENT, (event) => void events.push(event), onTooLarge, uncounted)
+  for await (const piece of pieces) {
+    parse(piece)
+    yield* events.splice(0)
   }
 }

@@ -63,7 +63,6 @@ const CLAUSES = {
   timeout: (who) => `${who} did not respond in time`,
   cancelled: () => 'the call was cancelled',
   closed: (who) => `${who} closed the connection before its response was complete`,
-  /** The response is not HTTP. */
   protocol: (who) => `${who} sent an invalid HTTP response`,
   headers: (who) => `the response headers of ${who} are too large`,
   'too-large': (who) => `the response of ${who} is larger than the limit`,
@@ -91,7 +90,7 @@ export function tooLargeText(who: string, limit: number): string {
   return `The response of ${who} is larger than the limit of ${sizeText(limit)} (maxResponseSize)`
 }
 
-/** Kinds whose code says something to those who look for the reason. */
+/** Kinds whose message includes the system's error code. */
 const SHOWS_CODE: ReadonlySet<NetFaultKind> = new Set(['name', 'unreachable', 'proxy', 'tls', 'other'])
 
 /** Why an HTTP request has no answer. Its text names the host, and never a path, a file or a stack. */

@@ -14,7 +14,7 @@ export const ALL_CLASSES = [...ALWAYS_DENIED, 'loopback', 'private', 'multicast'
 /** Names of metadata services that proxies may resolve. */
 const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal'])
 
-export interface GuardRules {
+interface GuardRules {
   /** Classes of addresses that are refused. */
   deny: readonly (AddressClass | 'own')[]
   /** Names and addresses as URLs write them, `*.example.com` for all below; with `:port` for that port alone. */
@@ -24,7 +24,7 @@ export interface GuardRules {
   /** Absent: every port. */
   ports?: readonly number[] | undefined
   own: OwnAddresses
-  /** Hears of each refusal. */
+  /** Called with each refusal. */
   onRefusal?: (denied: DeniedClass, host: string) => void
   /** Judges proxies, which the author of a configuration names. Default: this guard. */
   forProxies?: Guard
@@ -41,8 +41,8 @@ export interface Guards {
 }
 
 /**
- * For commands: people know what they name on their own machine, and have no use for the credentials of a cloud there; but
- * they do not know where a redirect or an argument leads.
+ * Guards for commands. Users may reach any host that they name, except metadata services; redirects and arguments must
+ * not lead to private addresses.
  */
 export function guardsOfCommands(): Guards {
   const none = { allowHosts: [], allowCidrs: [], own: new OwnAddresses() }
@@ -157,7 +157,7 @@ export async function judgedAddress(guard: Guard, { host, port }: HostAndPort): 
   throw guard.refuse(denied[0] ?? 'reserved', name, `${host}:${port}`)
 }
 
-export interface HostAndPort {
+interface HostAndPort {
   host: string
   port: number
 }
@@ -170,8 +170,7 @@ export function judgeLiteral(guard: Guard, origin: string): void {
 }
 
 /**
- * Judges a host behind a proxy, which resolves its name itself: what this machine finds must not be refused. A name that
- * only the proxy knows passes.
+ * Judges a host behind a proxy by the addresses that this machine finds. A name that only the proxy can resolve passes.
  * @throws NetFault
  */
 export async function judgeBehindProxy(guard: Guard, origin: string): Promise<void> {

@@ -1,12 +1,11 @@
 /** HTTP as a client: connections, their faults, pauses between attempts, server-sent events. */
-export { type AddressClass, Networks, OwnAddresses } from './addresses.ts'
-export { pauseOf, retryPause } from './backoff.ts'
-export { Breaker, type BreakerChange, type BreakerState } from './breaker.ts'
+export { type AddressClass, OwnAddresses } from './addresses.ts'
+export { Breaker, type BreakerChange, type BreakerState, pauseOf, retryPause } from './breaker.ts'
 export { Cancellation, type CancelSignal } from './cancel.ts'
 export { fetchOnce, HttpClient } from './client.ts'
 export { ENCODINGS } from './decode.ts'
-export { eventParser, type ServerEvent, type StreamPosition } from './events.ts'
-export { errorCode, NetFault, type NetFaultKind, netFault, tooLargeText } from './faults.ts'
+export { eventParser, ownEvents, type ServerEvent, type StreamPosition } from './events.ts'
+export { NetFault, type NetFaultKind, netFault, tooLargeText } from './faults.ts'
 export {
   ALL_CLASSES,
   ALWAYS_DENIED,
@@ -22,14 +21,5 @@ export { linkTargets } from './link-header.ts'
 export { askedPauseOf, Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isHere, isLoopback, urlFault } from './secure-url.ts'
 export { serverMessage } from './server-message.ts'
-export {
-  type ClientTls,
-  type ClientTlsSettings,
-  isPem,
-  type ReadTls,
-  readClientTls,
-  readTls,
-  type TlsFault,
-  type TlsFiles,
-} from './tls-files.ts'
+export { type ClientTls, isPem, readClientTls, readTls, type TlsFault, type TlsFiles } from './tls-files.ts'
 export type * from './types.ts'

@@ -1,14 +1,12 @@
-import { retryPause } from './backoff.ts'
-import { Breaker, type BreakerChange, type BreakerState, type Permit } from './breaker.ts'
+import { Breaker, type BreakerChange, type BreakerState, type Permit, retryPause } from './breaker.ts'
 import type { CancelSignal } from './cancel.ts'
 import { NetFault, type NetFaultKind } from './faults.ts'
-import { RetryBudget } from './retry-budget.ts'
 import type { AnswerHeaders } from './types.ts'
 
 /** Maximum milliseconds between two requests of one call, unless the upstream asks for more. */
 const LONGEST_PAUSE = 5_000
-/** Milliseconds that a breaker stays open, unless its `pause` is longer. */
-const LONGEST_OPEN = 30_000
+/** Milliseconds that a breaker stays open, at first and at most. */
+const OPEN = { pause: 10_000, longest: 30_000 }
 
 /** No answer came, and another request may get one. */
 const PASSING = new Set<NetFaultKind>([
@@ -38,10 +36,10 @@ export type RetryOutcome = 'ok' | 'failed' | 'budget' | 'deadline'
 export interface ResilienceOptions {
   /** Name of the server, for messages. */
   name: string
-  /** Absent: every request is sent. Milliseconds. */
-  breaker?: { failures: number; pause: number } | undefined
+  /** Failures in a row after which it opens. Absent: every request is sent. */
+  breaker?: { failures: number } | undefined
   onRetry?: (outcome: RetryOutcome) => void
-  /** Hears of each origin that is no longer called, and that is called again. */
+  /** Called when an origin is no longer called, and when it is called again. */
   onBreaker?: (change: BreakerChange) => void
   /** Milliseconds. */
   now?: () => number
@@ -50,7 +48,7 @@ export interface ResilienceOptions {
 }
 
 /** The requests of one call. */
-export interface Attempts {
+interface Attempts {
   origin: string
   /** The first one too. */
   attempts: number
@@ -78,8 +76,7 @@ export class Resilience {
     this.now = now
     this.wait = wait
     this.budget = new RetryBudget(now)
-    this.breaker =
-      breaker && new Breaker({ ...breaker, longest: Math.max(breaker.pause, LONGEST_OPEN) }, now, onBreaker)
+    this.breaker = breaker && new Breaker({ ...OPEN, ...breaker }, now, onBreaker)
   }
 
   /** State of the worst origin; undefined: there is no breaker. */
@@ -92,7 +89,7 @@ export class Resilience {
     return this.breaker?.faults() ?? []
   }
 
-  /** Counts a request that is sent once, whatever becomes of it; false, and nothing is counted: `run` sends it. */
+  /** Counts a request without retries and breaker, and returns true; false: the caller must use `run`. */
   passes(attempts: number): boolean {
     if (attempts > 1 || this.breaker) return false
     this.budget.call()
@@ -186,4 +183,49 @@ function waitFor(milliseconds: number, signal: CancelSignal | undefined): Promis
     const timer = setTimeout(end, milliseconds)
     signal?.addEventListener('abort', end)
   })
+}
+
+/** Milliseconds of one part of the time that is looked back on. */
+const SLICE = 10_000
+/** Parts that are looked back on: a minute. */
+const SLICES = 6
+/** Share of recent calls that may be retried, so that an outage does not multiply the upstream's load. */
+const SHARE = 0.2
+/** Repeated requests in that time, however few calls there are. */
+const FLOOR = 10
+
+interface Slice {
+  /** The number of its time since the clock began. */
+  at: number
+  calls: number
+  repeats: number
+}
+
+/** How many requests to one upstream may be repeated. */
+class RetryBudget {
+  private readonly slices: Slice[] = Array.from({ length: SLICES }, () => ({ at: -1, calls: 0, repeats: 0 }))
+
+  constructor(private readonly now: () => number) {}
+
+  /** Counts a call. */
+  call(): void {
+    this.current().calls++
+  }
+
+  /** Takes a request that is to be repeated; false: it may not be. */
+  take(): boolean {
+    const current = this.current()
+    const recent = this.slices.filter(({ at }) => at > current.at - SLICES)
+    const sum = (key: 'calls' | 'repeats') => recent.reduce((all, slice) => all + slice[key], 0)
+    if (sum('repeats') + 1 > Math.max(FLOOR, SHARE * sum('calls'))) return false
+    current.repeats++
+    return true
+  }
+
+  private current(): Slice {
+    const at = Math.floor(this.now() / SLICE)
+    const slice = this.slices[at % SLICES]!
+    if (slice.at !== at) Object.assign(slice, { at, calls: 0, repeats: 0 })
+    return slice
+  }
 }

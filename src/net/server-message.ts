@@ -1,8 +1,5 @@
 import { withoutHidden } from '../text/index.ts'
 
-/** Longest message that is shown, in characters. */
-const LONGEST = 500
-
 /**
  * The message for people in the body of a refusal: of a JSON-RPC error, an OAuth error, a problem (RFC 9457) or
  * another JSON object; the title of a page; or else the text itself, on one line.
@@ -13,7 +10,7 @@ export function serverMessage(body: string): string | undefined {
   // Control characters could change what the terminal shows elsewhere.
   const line = withoutHidden(text).replace(/\s+/g, ' ').trim().replace(/\.$/, '')
   if (line === '') return undefined
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line
 }
 
 /** The empty text for JSON without a message; undefined for what is no JSON object. */

@@ -17,18 +17,16 @@ export interface TlsFault<Member extends string = keyof TlsFiles> {
   /** A sentence without a full stop that names the file; never a part of a key. */
   message: string
   hint: string
-  /** Only its time is over or has not come: it can be served, and the other side refuses it. */
+  /** The certificate is outside its validity period: the gateway uses it, but peers refuse it. */
   isOfTime?: boolean
 }
 
-export interface ReadTls {
+interface ReadTls {
   /** Context options; undefined if a fault prevents them. */
   context: SecureContextOptions | undefined
   faults: TlsFault[]
 }
 
-/** Bytes; a list of every authority of an operating system has a quarter of that. */
-const MAX_FILE = 1024 * 1024
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const WHY: Record<string, string> = { ENOENT: 'no such file', EACCES: 'this user may not read it' }
 
@@ -40,7 +38,7 @@ export function readTls(files: TlsFiles, now: number = Date.now()): ReadTls {
 }
 
 /** TLS settings of an upstream: PEM text, or the absolute path of a PEM file. */
-export interface ClientTlsSettings {
+interface ClientTlsSettings {
   /** CA certificates for the server; absent: those that Node.js trusts. */
   ca?: string
   cert?: string
@@ -55,7 +53,6 @@ export interface ClientTls {
   key: string
   context: SecureContext
   serverName?: string | undefined
-  /** Whether a client certificate is sent. */
   isIdentity: boolean
   /** Settings for other origins after a redirect: no client certificate is sent there. */
   elsewhere?: ClientTls | undefined
@@ -117,7 +114,8 @@ function readPems(
     const path = given[pem]
     if (path === undefined || isPem(path)) return path
     try {
-      if (statSync(path).size <= MAX_FILE) return readFileSync(path, 'utf8')
+      // Bytes; a list of every authority of an operating system has a quarter of that.
+      if (statSync(path).size <= 1024 * 1024) return readFileSync(path, 'utf8')
       report(pem, `${path} has more than 1 MiB`, 'Name a PEM file')
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException

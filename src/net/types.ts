@@ -35,7 +35,7 @@ export interface HttpAnswer {
   body: Buffer
 }
 
-/** An answer as it comes: in one piece when it said how long it is and is short, else its body as a stream. */
+/** An answer: `whole` if it is short and ends at once, otherwise `body` as a stream. */
 export interface StreamedAnswer {
   status: number
   headers: AnswerHeaders
@@ -55,7 +55,7 @@ export interface ProxyAddress {
 /** How the author of a configuration wants a server to be connected to. */
 export interface Connection {
   proxy?: ProxyAddress | undefined
-  /** With what TLS is spoken with the server, whatever is between. Absent: with what Node.js trusts, and no certificate. */
+  /** TLS settings for the server, also through a proxy. Absent: the authorities of Node.js, no client certificate. */
   tls?: ClientTls | undefined
 }
 

@@ -1,26 +1,6 @@
 import { type Notifier, reloadTarget } from '../config/index.ts'
-import { type Guard, serverMessage } from '../net/index.ts'
-import { askGateway, pageText } from './ask-gateway.ts'
-
-/** Result of a notification. */
-export interface Notified {
-  /** One line for people. */
-  line: string
-  /** The refusals of a called gateway, or its first error; others report them in their logs. */
-  fault?: string
-}
-
-/** Bytes of an answer that are read. */
-const LONGEST = 1024 * 1024
-
-interface Answer {
-  generation?: number
-  added?: string[]
-  changed?: string[]
-  removed?: string[]
-  refused?: string[]
-  findings?: { severity?: string; file?: string; message?: string }[]
-}
+import { fetchOnce, type Guard, type HttpAnswer, NetFault, serverMessage } from '../net/index.ts'
+import { type Notified, type ReloadAnswer, reloadText } from './reload-answer.ts'
 
 /**
  * Calls `POST /_reload` of a gateway.
@@ -41,27 +21,14 @@ export async function callReload(
     ...(name !== undefined && { 'content-type': 'application/json' }),
   }
   const body = name !== undefined && { body: JSON.stringify({ name }) }
-  const answer = await askGateway(page, { method: 'POST', headers, ...body }, LONGEST, guard)
+  const answer = await askGateway(page, { method: 'POST', headers, ...body }, 1024 * 1024, guard)
   const [status, text] = [answer.status, answer.body.toString()]
   const at = `POST ${pageText(page)}`
   if (status === 200 || status === 422) {
-    const { generation, refused = [], findings = [], ...changes } = read(text)
-    if (generation === undefined)
+    const result = read(text)
+    if (result.generation === undefined)
       throw new Error(`${at} answered ${status}, but is not a gateway: check \`target_url\``)
-    const mine = (names: readonly string[] = []) => names.filter((one) => about?.has(one) ?? true)
-    const told = (['added', 'changed', 'removed'] as const)
-      .filter((kind) => mine(changes[kind]).length)
-      .map((kind) => `${kind} ${mine(changes[kind]).join(', ')}`)
-    const line = `${at}: generation ${generation}, ${told.join('; ') || 'nothing changed'}`
-    const errors = findings.filter(({ severity }) => severity === 'error')
-    if (mine(refused).length) {
-      // Findings may be of another tenant's configurations.
-      const said = about ? [] : errors.map(({ file, message }) => `\n${file}: ${message}`)
-      return { line, fault: `it refused ${mine(refused).join(', ')}: see its log${said.join('')}` }
-    }
-    // With something refused the errors may be of that, which is not ours.
-    const error = refused.length ? undefined : errors[0]
-    return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
+    return reloadText(at, result, about)
   }
   const said = [serverMessage(text), CURES[status]].filter((one) => one !== undefined)
   throw new Error(`${at} answered ${status}${said.length ? `: ${said.join('; ')}` : ''}`)
@@ -74,10 +41,51 @@ const CURES: Record<number, string> = {
   405: 'no gateway responds there: check `target_url`',
 }
 
-function read(text: string): Answer {
+function read(text: string): ReloadAnswer {
   try {
-    return (JSON.parse(text) as Answer | null) ?? {}
+    return (JSON.parse(text) as ReloadAnswer | null) ?? {}
   } catch {
     return {}
   }
+}
+
+/** One of the gateway's own pages, where its URL says or behind the Unix socket of `admin.listen`. */
+export interface AdminUrl {
+  url: URL
+  socket?: string
+}
+
+/** Why a Unix socket cannot be connected to. */
+const SOCKET_FAULTS: Record<string, string> = {
+  ENOENT: 'there is no such socket',
+  ECONNREFUSED: 'no process listens there',
+  EACCES: 'it belongs to another user: run the command as the user of the gateway',
+}
+
+/**
+ * Asks a gateway for one of its own pages.
+ * @param guard of the connection; absent: all are allowed
+ * @throws Error that names the page and says why there is no answer
+ */
+export async function askGateway(
+  { url, socket }: AdminUrl,
+  request: { method: string; headers: Record<string, string>; body?: string },
+  maxSize: number,
+  guard?: Guard,
+): Promise<HttpAnswer> {
+  const denied = socket === undefined ? undefined : guard?.judgeLocal('', 0)
+  if (denied) throw guard!.refuse(denied, '', `unix:${socket}`)
+  const { origin, pathname, search } = url
+  const connection = socket === undefined ? {} : { socketPath: socket }
+  const sent = { ...request, origin, path: pathname + search }
+  // Milliseconds: a reload of many configurations takes its time.
+  return fetchOnce(sent, { timeout: 60_000, maxSize, guard }, connection).catch((fault) => {
+    const why = fault instanceof NetFault ? SOCKET_FAULTS[fault.code ?? ''] : undefined
+    throw socket === undefined || why === undefined ? fault : new Error(`unix:${socket}: ${why}`)
+  })
+}
+
+/** Names the page to people, without a query. */
+export function pageText({ url, socket }: AdminUrl): string {
+  return socket === undefined ? url.origin + url.pathname : `unix:${socket} ${url.pathname}`
 }

@@ -10,9 +10,6 @@ export interface ReloadMessage {
   sender: string
 }
 
-/** More than this is no message of ours. */
-const LONGEST = 4096
-
 export function writeMessage(name?: string): string {
   const message: ReloadMessage = {
     event: 'reload',
@@ -24,7 +21,8 @@ export function writeMessage(name?: string): string {
 
 /** Parses a message; undefined: it is not ours. */
 export function readMessage(text: string): ReloadMessage | undefined {
-  if (text.length > LONGEST) return undefined
+  // More than this is no message of ours.
+  if (text.length > 4096) return undefined
   let value: unknown
   try {
     value = parse(text)

@@ -5,7 +5,6 @@ import {
   constants,
   fstatSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -14,7 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { type Holder, isAlive, liveness, thisProcess } from '../durable/process.ts'
+import { type Holder, isAlive, liveness, thisProcess } from '../store/process.ts'
+import type { ReloadAnswer } from './reload-answer.ts'
 
 /** A pid file that cannot be had; the message says why and what to do. */
 export class PidFileError extends Error {
@@ -37,7 +37,6 @@ export function takePidFile(path: string): () => void {
   const mine = `${path}.${randomUUID()}`
   const holder = `${mine}.holder`
   try {
-    mkdirSync(dirname(path), { recursive: true })
     writeFileSync(mine, `${process.pid}\n`, { flag: 'wx', mode: 0o644 })
     for (let attempt = 0; !tryLink(mine, path); attempt++) {
       const pid = readPid(path)
@@ -48,7 +47,7 @@ export function takePidFile(path: string): () => void {
       rmSync(holderOf(path), { force: true })
       rmSync(path, { force: true })
     }
-    writeFileSync(holder, JSON.stringify(thisProcess()), { flag: 'wx', mode: 0o644 })
+    writeFileSync(holder, JSON.stringify({ ...thisProcess(), reload: null }), { flag: 'wx', mode: 0o644 })
     renameSync(holder, holderOf(path))
   } catch (error) {
     if (error instanceof PidFileError) throw error
@@ -64,6 +63,32 @@ export function takePidFile(path: string): () => void {
   }
 }
 
+/** The result of the last reload that a signal caused, for the process that sent the signal. */
+interface SignalledReload extends ReloadAnswer {
+  /** When the signal arrived: milliseconds since 1970. */
+  began: number
+}
+
+/** Writes the result of a reload beside the pid file, if that is still ours. */
+export function writeReload(path: string, result: SignalledReload): void {
+  if (readPid(path) !== process.pid) return
+  const whole = JSON.stringify(result)
+  const reload = whole.length > 8_000 ? { ...result, findings: [] } : result
+  const temporary = `${path}.${randomUUID()}.holder`
+  try {
+    writeFileSync(temporary, JSON.stringify({ ...thisProcess(), reload }), { flag: 'wx', mode: 0o644 })
+    renameSync(temporary, holderOf(path))
+  } catch {
+    // The log has the result too.
+    rmSync(temporary, { force: true })
+  }
+}
+
+/** The result of the last reload by a signal; null: there was none; undefined: this gateway writes none. */
+export function readReload(path: string): SignalledReload | null | undefined {
+  return readHolder(path)?.reload
+}
+
 /** Whether the process with the id in a pid file is the gateway that wrote it, and not another one that has the id now. */
 export function isGateway(path: string, pid: number): boolean {
   const holder = readHolder(path)
@@ -72,13 +97,13 @@ export function isGateway(path: string, pid: number): boolean {
 }
 
 /** The owner of the pid file; undefined: it was not written by `plantgw serve`. */
-function readHolder(path: string): Holder | undefined {
+function readHolder(path: string): (Holder & { reload?: SignalledReload | null }) | undefined {
   try {
     const file = openSync(holderOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const { size } = fstatSync(file)
-      const { id, pid, start, realm } = size <= MAX_HOLDER ? JSON.parse(readFileSync(file, 'utf8')) : {}
-      return Number.isSafeInteger(pid) && pid > 0 ? { id, pid, start, realm } : undefined
+      const { id, pid, start, realm, reload } = size <= 16_384 ? JSON.parse(readFileSync(file, 'utf8')) : {}
+      return Number.isSafeInteger(pid) && pid > 0 ? { id, pid, start, realm, reload } : undefined
     } finally {
       closeSync(file)
     }
@@ -101,6 +126,7 @@ const REASONS: Record<string, string> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
+  ENOENT: 'its folder does not exist',
   ENOTDIR: 'a part of its path is not a folder',
   ENOSPC: 'the disk is full',
 }
@@ -116,16 +142,13 @@ function held(path: string, pid: number): PidFileError {
   )
 }
 
-/** Maximum bytes of the data about its process. */
-const MAX_HOLDER = 4096
-/** Maximum bytes of a pid file; a larger file was named by mistake. */
-const MAX_SIZE = 64
 const HOLDS_MORE = 'it does not hold a process id: choose another file, or remove it'
 
 /** Also a pipe or a device, which would be read without end. */
 function holdsMore(path: string): boolean {
   const there = stats(path)
-  return there !== undefined && !(there.isFile() && there.size <= MAX_SIZE)
+  // Maximum bytes of a pid file; a larger file was named by mistake.
+  return there !== undefined && !(there.isFile() && there.size <= 64)
 }
 
 function tryLink(from: string, to: string): boolean {
@@ -154,13 +177,11 @@ export function pidFault(path: string): string | undefined {
   const fault = `the pid file ${path} cannot be written`
   if (stats(path)?.isDirectory()) return `${fault}: it is a folder`
   if (holdsMore(path)) return `${fault}: ${HOLDS_MORE}`
-  let folder = dirname(path)
+  const folder = dirname(path)
+  const there = stats(folder)
+  if (!there) return `${fault}: the folder ${folder} does not exist`
+  if (!there.isDirectory()) return `${fault}: ${folder} is not a folder`
   try {
-    // Folders that are not there are made.
-    for (let there = stats(folder); !there?.isDirectory(); there = stats(folder)) {
-      if (there) return `${fault}: ${folder} is not a folder`
-      folder = dirname(folder)
-    }
     accessSync(folder, constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {

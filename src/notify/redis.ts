@@ -1,15 +1,11 @@
 import { isIP } from 'node:net'
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
 import { parseAddresses, type RedisServer, type RedisSettings } from '../config/index.ts'
-import { requirePackages } from '../durable/packages.ts'
 import { type Guard, judgedAddress } from '../net/index.ts'
-
-/** Milliseconds to connect, and for the answer to a command. */
-const CONNECT_TIMEOUT = 5_000
-const COMMAND_TIMEOUT = 5_000
+import { requirePackages } from '../text/packages.ts'
 
 /** A broker that cannot be had; the message says which and why, and holds no credential. */
-export class BrokerError extends Error {
+class BrokerError extends Error {
   override name = 'BrokerError'
 }
 
@@ -71,7 +67,7 @@ export async function connectCluster(settings: RedisServer): Promise<Cluster> {
   const cluster = new Cluster(nodes, {
     lazyConnect: true,
     clusterRetryStrategy: () => null,
-    slotsRefreshTimeout: COMMAND_TIMEOUT,
+    slotsRefreshTimeout: 5_000,
     // Certificates may have the names that nodes give for themselves.
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions: { ...optionsOf(settings), ...(settings.tls && { tls: {} }) },
@@ -112,8 +108,8 @@ function judgingMasters(guard: Guard): (at: string) => null {
 function optionsOf({ username, password }: RedisServer | RedisSettings): RedisOptions {
   return {
     connectionName: 'plantgw',
-    connectTimeout: CONNECT_TIMEOUT,
-    commandTimeout: COMMAND_TIMEOUT,
+    connectTimeout: 5_000,
+    commandTimeout: 5_000,
     // It asks by INFO, which users of ACLs may not be allowed.
     enableReadyCheck: false,
     disableClientInfo: true,

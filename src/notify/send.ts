@@ -1,9 +1,10 @@
 import type { Notifier } from '../config/index.ts'
 import type { Guard } from '../net/index.ts'
-import { callReload, type Notified } from './api.ts'
+import { callReload } from './api.ts'
 import { writeMessage } from './message.ts'
 import { brokerLabel, publish } from './redis.ts'
-import { sendReloadSignal } from './signal.ts'
+import type { Notified } from './reload-answer.ts'
+import { signalReload } from './signal.ts'
 
 /**
  * Tells gateways that configurations changed.
@@ -19,10 +20,7 @@ export async function notify(
   guard?: Guard,
 ): Promise<Notified> {
   const { type, signal, api, redis } = notifier
-  if (type === 'signal' && signal) {
-    const pid = sendReloadSignal(signal.pid, signal.signal)
-    return { line: `sent ${signal.signal} to process ${pid}: see its log for the changes` }
-  }
+  if (type === 'signal' && signal) return signalReload(signal.pid, signal.signal, about)
   if (type === 'api' && api) return callReload(api, name, about, guard)
   if (!redis) throw new Error(`the notifier of type ${type} says nothing of where to`)
   await publish(redis, writeMessage(name), guard)

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
-import { isAlive } from '../durable/process.ts'
-import { isGateway, PidFileError, readPid } from './pidfile.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isAlive } from '../store/process.ts'
+import { isGateway, PidFileError, readPid, readReload } from './pidfile.ts'
+import { type Notified, reloadText } from './reload-answer.ts'
 
 /** Signals on which `plantgw serve` reads its configurations again. */
 export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
@@ -11,7 +13,7 @@ export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
  * @returns the id of the process
  * @throws PidFileError when there is no such process, when it is another one, or when it belongs to another user
  */
-export function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[number] = 'SIGHUP'): number {
+function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[number] = 'SIGHUP'): number {
   if (!existsSync(path))
     throw new PidFileError(`there is no such file ${path}: start \`plantgw serve\` with this \`pid\``)
   const pid = readPid(path)
@@ -30,6 +32,39 @@ export function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[n
     )
   }
   return pid
+}
+
+/** Milliseconds: a reload of many configurations takes its time. */
+const TIMEOUT = 60_000
+/** Milliseconds between looks for the result. */
+const INTERVAL = 25
+
+/**
+ * Sends a reload signal, and waits for the result that the gateway writes beside its pid file.
+ * @param about tells of these configurations only; absent: of all
+ * @throws PidFileError as `sendReloadSignal`
+ */
+export async function signalReload(
+  path: string,
+  signal: (typeof RELOAD_SIGNALS)[number],
+  about?: ReadonlySet<string>,
+): Promise<Notified> {
+  const writesResults = readReload(path) !== undefined
+  const sent = Date.now()
+  const pid = sendReloadSignal(path, signal)
+  const how = `sent ${signal} to process ${pid}`
+  if (!writesResults) return { line: `${how}: see its log for the changes` }
+  for (let waited = 0; waited < TIMEOUT; waited += INTERVAL) {
+    const result = readReload(path)
+    if (result && result.began >= sent) {
+      const [error] = result.findings ?? []
+      if (result.generation !== undefined) return reloadText(how, result, about)
+      return { line: `${how}: the reload failed`, fault: error?.message ?? 'see its log' }
+    }
+    if (!isAlive(pid)) return { line: how, fault: 'it ended before it reloaded' }
+    await pause(INTERVAL)
+  }
+  return { line: how, fault: `no result within ${TIMEOUT / 1000} s: see its log` }
 }
 
 function notServing(path: string, why: string): PidFileError {

@@ -6,8 +6,6 @@ import { unexpected } from '../telemetry/unexpected.ts'
 import { type ReloadMessage, readMessage } from './message.ts'
 import { brokerError, brokerLabel, connectRedis } from './redis.ts'
 
-/** Milliseconds between two questions whether the broker is there. */
-const PROBE_INTERVAL = 30_000
 /** Maximum milliseconds before reconnecting. */
 const LONGEST_PAUSE = 15_000
 
@@ -77,7 +75,7 @@ export function receiveReloads(
     up = true
     if (lost) log.info(line, 'reconnected to the reload broker')
     lost = false
-    probe = setInterval(() => own.ping().catch(lose), PROBE_INTERVAL)
+    probe = setInterval(() => own.ping().catch(lose), 30_000)
     then()
   }
 

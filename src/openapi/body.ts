@@ -9,11 +9,11 @@ import { flatten, toSchema } from './schema.ts'
 import {
   conditionText,
   describeOnly,
-  isDirect,
   isPlainObject,
   kindsOf,
   print,
   sourceText,
+  wireForm,
   withFittingDefault,
   writable,
 } from './style.ts'
@@ -174,15 +174,12 @@ function addText(draft: Draft, schema: JsonObject, { required, description }: Bo
   if (arg) draft.requestBody = print(`raw ${sourceText(arg)}`)
 }
 
-/** Maximum characters of an example in a description. */
-const MAX_EXAMPLE = 300
-
 /** XML and similar as one text with an example, as a schema does not describe its syntax. */
 function addDocument(draft: Draft, { type, media }: { type: string; media: JsonObject }, body: Body): void {
   const { required } = body
   const kind = type.split(';')[0]!.trim()
   const example = exampleOf(media, draft)
-  const shown = example !== undefined && example.length <= MAX_EXAMPLE ? `, for example ${example}` : ''
+  const shown = example !== undefined && example.length <= 300 ? `, for example ${example}` : ''
   const said = plainText(body.description, LENGTHS.argument).replace(/(?<![.!?])$/, '.')
   const description = `${said === '.' ? '' : `${said} `}The body as ${kind}${shown}`
   const schema: JsonObject = { type: 'string', description }
@@ -255,7 +252,9 @@ function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
   }
   if (!isSendable) throw new Unsupported('no field of its body can be written as a form')
   draft.headers.set('Content-Type', 'application/x-www-form-urlencoded')
-  if (!pairs.every(isDirect)) draft.requestBody = pairsText(pairs, '', 'form')
+  const forms = pairs.map(({ arg, name, what, style }) => wireForm(arg, name, what, style, 'query'))
+  if (forms.some((form) => form === undefined)) draft.requestBody = pairsText(pairs, '', 'form')
+  else for (const [i, { arg }] of pairs.entries()) arg.wire = forms[i]
 }
 
 function fieldOf(schema: JsonObject, style: Style): Writable {

@@ -1,3 +1,4 @@
+import type { ArgPosition } from '../config/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { isSecretHeader, proposal } from '../text/index.ts'
 import { listOf, maps, type Refs } from './open-document.ts'
@@ -13,29 +14,36 @@ export interface Fixed {
   mayBeEmpty: boolean
 }
 
+/** The value of an argument that models do not see. */
+interface Constant {
+  const: Json
+}
+
 /** Where an argument is sent; `request` is a whole body. */
 export type Place = 'path' | 'query' | 'header' | 'cookie' | 'form' | 'body' | 'request'
 
 /** A part of an operation that may become an argument. */
-export interface Part {
+interface Part {
   /** Name in the API. */
   wanted: string
   /** Name as an argument. */
   name: string
   place: Place
+  /** Undefined: only a template sends it. */
+  position: ArgPosition | undefined
   required: boolean
   schema: JsonObject
 }
 
 /** The user's decisions for arguments by name. */
-export interface Decisions {
+interface Decisions {
   /** Values: texts with `${NAME}`, or templates of `env`. */
   bind: Readonly<Record<string, string>>
   drop: readonly string[]
 }
 
 /** A decision that an operation cannot follow. */
-export class UsageError extends Error {}
+class UsageError extends Error {}
 
 /** Context of deciding about an operation's parts. */
 export interface Fixing {
@@ -58,11 +66,15 @@ export interface Fixing {
 }
 
 /**
- * The decision about a part: `ask` the model, `omit` it, or send a value of `.Config`.
+ * The decision about a part: `ask` the model, `omit` it, or send a constant or a value of `.Config`.
  * @param config receives such a value
  * @throws UsageError
  */
-export function decide(part: Part, fixing: Fixing, config: Map<string, string>): 'ask' | 'omit' | Fixed {
+export function decide(
+  part: Part,
+  fixing: Fixing,
+  config: Map<string, string>,
+): 'ask' | 'omit' | Constant | Fixed {
   const { bind, drop } = fixing.decisions
   const { name, wanted, required } = part
   // A name unsuitable for arguments may be given as in the API.
@@ -95,7 +107,7 @@ export function checkNames({ bind, drop }: Decisions, known: ReadonlySet<string>
 }
 
 /** @throws UsageError for a value of the wrong type */
-function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, string>): Fixed {
+function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, string>): Constant | Fixed {
   const text = fixing.decisions.bind[bound]!
   const types = typesIn(part.schema)
   const takesText = types.size === 0 || types.has('string')
@@ -107,6 +119,7 @@ function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, 
     throw new UsageError(
       `--bind ${bound}: ${fixing.shown} takes ${[...types].join(' or ')} there, not ${JSON.stringify(text)}`,
     )
+  if (!isTemplate && part.position !== undefined) return { const: json ?? text }
   const used = new Set(Object.keys(fixing.schemes).map((scheme) => sourceOf(scheme, fixing.name).key))
   const plain = safeKey(configKey(bound)) + (isList ? 'List' : '')
   const key = used.has(plain) ? `${plain}Value` : plain

@@ -5,8 +5,9 @@ import type { Source } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type ReadVariable, variablesRead } from '../template/index.ts'
+import { groupBy } from '../text/index.ts'
 import { checkNames, type Place } from './fixed.ts'
-import { type Group, groupsOf, type Member } from './groups.ts'
+import { foundBy, type Group, groupsOf, type Member, type Tag, tagsOf } from './groups.ts'
 import {
   mapOf,
   type Others,
@@ -17,14 +18,20 @@ import {
   textOf,
   type Version,
 } from './open-document.ts'
-import { isSelected, type Operation, operationsOf, type Selection, type Unread } from './operations.ts'
+import {
+  isSelected,
+  type Operation,
+  operationsOf,
+  type Selection,
+  type Unread,
+  unusedKeys,
+} from './operations.ts'
 import { outputOf } from './response-schema.ts'
-import { credentialsOf } from './security.ts'
+import { credentialsOf, type FetchedToken, fetchedToken, unfetchedNotes } from './security.ts'
 import { baseOf, withoutEnd } from './servers.ts'
 import { toolNames } from './short-names.ts'
 import { oldSchemes } from './swagger.ts'
-import { foundBy, type Tag, tagsOf } from './tags.ts'
-import { makeTool } from './tool.ts'
+import { makeTool, type WrittenTool } from './tool.ts'
 import { LENGTHS, plainText, titleSlug, toolName } from './tool-names.ts'
 import { configurationYaml } from './yaml.ts'
 
@@ -47,7 +54,7 @@ export interface ImportOptions extends Selection {
   base?: string
   /** Constant parts of an operation's calls. */
   fixed?: (operation: Operation) => FixedParts | undefined
-  /** What created the configurations, for their first line. Default: `plantgw import openapi`, and the source. */
+  /** The command that created the configurations, for their first line. Default: `plantgw import openapi`, and the source. */
   made?: string
   /** Referenced files. Default: operations that need one are skipped. */
   others?: Others
@@ -55,7 +62,7 @@ export interface ImportOptions extends Selection {
   listSize?: number
 }
 
-export interface FixedParts {
+interface FixedParts {
   /** Templates. */
   headers: Readonly<Record<string, string>>
   /** A template with the body's properties as arguments. */
@@ -76,6 +83,8 @@ export interface ImportedConfiguration {
 }
 
 export interface Imported {
+  /** Name of the configuration, and prefix of further ones. */
+  name: string
   configurations: ImportedConfiguration[]
   /** Number of operations in the document. */
   operations: number
@@ -85,6 +94,8 @@ export interface Imported {
   skipped: { operation: string; reason: string }[]
   /** Omitted parts of imported operations. */
   leftOut: { operation: string; what: string; reason: string }[]
+  /** Tasks for a person, such as logging in. */
+  notes: string[]
   /** How many tools have shorter names than their operations, because of the configuration's long name. */
   shortened?: { tools: number; name: string }
   /** All operations in document order. */
@@ -138,7 +149,7 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
       ? []
       : groups.map((group) => {
           describeTools(group, found.counts.tags, found.refs, options.listSize ?? LIST_SIZE)
-          return write(group, { name, prefix, title, head: options.made ?? head })
+          return write(group, { name, prefix, title, head: options.made ?? head, token: found.token })
         })
   const isLong = options.name === undefined && name.length > SHORT_NAME
   return {
@@ -172,6 +183,8 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
   const refs = refsOf(document, options.others)
   const schemes = schemesOf(document, version, refs)
   const counts: Omit<Imported, 'configurations' | 'imported'> = {
+    name,
+    notes: [],
     operations: 0,
     notSelected: 0,
     skipped: [],
@@ -183,7 +196,17 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
   const decisions = { bind: options.bind ?? {}, drop: options.drop ?? [] }
   const shared = { refs, schemes, decisions, known: new Set<string>(), configuration: name }
   const bases = new Map<string, string>()
+  const selected = [...operationsOf(document, version, refs)].filter(
+    (one): one is Operation => 'method' in one && isSelected(one, options),
+  )
+  const token = loginOf(selected, { schemes, name, refs, options, notes: counts.notes })
+  for (const one of unusedKeys(document, (key) => key !== 'webhooks'))
+    counts.leftOut.push({ operation: 'the description', ...one })
   for (const operation of operationsOf(document, version, refs)) {
+    if ('what' in operation && operation.what !== undefined) {
+      counts.leftOut.push({ operation: operation.shown, what: operation.what, reason: operation.reason })
+      continue
+    }
     counts.operations++
     const listed = listedOperation(operation)
     counts.listed.push(listed)
@@ -199,7 +222,7 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
       const base = baseOf(operation.servers, { name, server: options.server, base: options.base })
       const key = bases.get(base.template) ?? `url${bases.size === 0 ? '' : bases.size + 1}`
       const fixed = options.fixed?.(operation)
-      const credentials = credentialsOf(operation.security, schemes, name, refs)
+      const credentials = credentialsOf(token ? undefined : operation.security, schemes, name, refs)
       for (const [header, value] of Object.entries({ ...fixed?.headers, ...options.headers }))
         setHeader(credentials.headers, header, value)
       const wanted = toolName(operation.id, operation.method, operation.path)
@@ -217,14 +240,33 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
       if (fixed?.followRedirects) made.tool.followRedirects = true
       bases.set(base.template, key)
       members.push({ ...made, operation, listed, config: new Map([[key, base.template], ...made.config]) })
-      for (const one of made.leftOut) counts.leftOut.push({ operation: operation.shown, ...one })
+      for (const one of [...operation.unused, ...made.leftOut])
+        counts.leftOut.push({ operation: operation.shown, ...one })
     } catch (error) {
       listed.reason = reasonOf(error)
       counts.skipped.push({ operation: operation.shown, reason: listed.reason })
     }
   }
   checkNames(decisions, shared.known)
-  return { members, counts, refs }
+  return { members, counts, refs, token }
+}
+
+/** The token that the gateway fetches for all operations; adds a note for each login that it does not. */
+function loginOf(
+  operations: readonly Operation[],
+  {
+    schemes,
+    name,
+    refs,
+    options,
+    notes,
+  }: { schemes: JsonObject; name: string; refs: Refs; options: ImportOptions; notes: string[] },
+): FetchedToken | undefined {
+  if (Object.keys(options.headers ?? {}).some((header) => /^authorization$/i.test(header))) return undefined
+  const security = operations.map((one) => one.security)
+  const token = fetchedToken(security, schemes, name, refs)
+  if (!token) notes.push(...unfetchedNotes(security, schemes, name, refs))
+  return token
 }
 
 function listedOperation(operation: Operation | Unread): ListedOperation {
@@ -277,24 +319,72 @@ function describeTools(
 
 function write(
   { end, members }: Group,
-  { name, prefix, title, head }: { name: string; prefix: string; title: string; head: string },
+  {
+    name,
+    prefix,
+    title,
+    head,
+    token,
+  }: { name: string; prefix: string; title: string; head: string; token: FetchedToken | undefined },
 ): ImportedConfiguration {
   const own = serverName(name, end)
   const path = end === '' ? prefix : `${prefix}/${end}`
   const config = new Map(members.flatMap(({ config: entries }) => [...entries]))
-  const templates = members.flatMap(({ tool }) => Object.values(tool.headers ?? {}).map(String))
-  const variables = [...config.values(), ...templates].flatMap(variablesRead)
+  const tools = members.map(({ tool }) => tool)
+  const templates = tools.flatMap(({ headers }) => Object.values(headers ?? {}).map(String))
+  const { baseUrl, headers } = shareParts(tools, config)
+  const ofToken = token ? [token.clientId, token.clientSecret] : []
+  const variables = [
+    ...[baseUrl, ...config.values(), ...templates].flatMap(variablesRead),
+    ...ofToken.map((variable) => ({ name: variable, preset: undefined })),
+  ]
   const about = [title || name, aboutOf(end, members)].filter(Boolean).join(': ')
   const text = configurationYaml({
     name: own,
     prefix: path || '/',
     description: about,
+    baseUrl,
+    headers,
     config,
-    tools: members.map(({ tool }) => tool),
+    token,
+    tools,
     head: [head],
-    comments: commentsOf(config),
+    comment: commentOf(baseUrl),
   })
-  return { name: own, prefix: path || '/', text, tools: members.map(({ tool }) => tool.name), variables }
+  return { name: own, prefix: path || '/', text, tools: tools.map((tool) => tool.name), variables }
+}
+
+/**
+ * Moves what tools have in common to their server: the most frequent address becomes the `baseUrl`, and headers that all
+ * of them send are removed from them.
+ * @param config loses the address
+ */
+function shareParts(
+  tools: readonly WrittenTool[],
+  config: Map<string, string>,
+): { baseUrl: string; headers: Record<string, string> } {
+  const byBase = groupBy(tools, ({ endpoint }) => /^\{\{\.Config\.(url\d*)\}\}/.exec(endpoint)?.[1] ?? 'url')
+  const [base, below] = [...byBase].sort(([, a], [, b]) => b.length - a.length)[0]!
+  const baseUrl = config.get(base)!
+  config.delete(base)
+  for (const tool of below) tool.endpoint = tool.endpoint.slice(`{{.Config.${base}}}`.length)
+  const [first] = tools
+  // Headers of the server are for its own host, and cannot read arguments.
+  const shared =
+    tools.length < 2 || below.length < tools.length
+      ? []
+      : Object.entries((first!.headers ?? {}) as Record<string, string>).filter(
+          ([name, value]) =>
+            !/^content-type$/i.test(name) &&
+            !value.includes('.Args') &&
+            tools.every(({ headers }) => (headers as Record<string, string> | undefined)?.[name] === value),
+        )
+  for (const tool of tools) {
+    const left = Object.entries(tool.headers ?? {}).filter(([name]) => !shared.some(([own]) => own === name))
+    if (left.length > 0) tool.headers = Object.fromEntries(left)
+    else delete tool.headers
+  }
+  return { baseUrl, headers: Object.fromEntries(shared) }
 }
 
 /** The tag common to all, or the name of the list. */
@@ -304,14 +394,10 @@ function aboutOf(end: string, members: readonly Member[]): string {
 }
 
 /** The document determines the API's address, so advice against it is silenced with that reason. */
-function commentsOf(config: ReadonlyMap<string, string>): Map<string, string> {
-  const made = new Map<string, string>()
-  for (const [key, value] of config) {
-    if (!/^url\d*$/.test(key) || value.startsWith('{{')) continue
-    const text = stringify({ name: 'n', servers: [{ name: 'n', config: { url: value } }] })
-    const codes = lintPractice(readConfiguration({ file: '', text }, {})).map(({ code }) => code)
-    const known = codes.filter((code) => code === 'plain-http' || code === 'private-address')
-    if (known.length > 0) made.set(key, `plantgw-ignore ${known.join(', ')}: the description says so`)
-  }
-  return made
+function commentOf(baseUrl: string): string | undefined {
+  if (baseUrl.startsWith('{{')) return undefined
+  const text = stringify({ name: 'n', servers: [{ name: 'n', baseUrl }] })
+  const codes = lintPractice(readConfiguration({ file: '', text }, {})).map(({ code }) => code)
+  const known = codes.filter((code) => code === 'plain-http' || code === 'private-address')
+  return known.length > 0 ? `plantgw-ignore ${known.join(', ')}: the description says so` : undefined
 }

@@ -18,7 +18,6 @@ export function listOf(value: unknown): Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The maps in a list. */
 export function maps(value: unknown): JsonObject[] {
   return listOf(value).filter(isMap)
 }
@@ -41,15 +40,13 @@ export function reasonOf(error: unknown): string {
 
 export type Version = '2.0' | '3.0' | '3.1'
 
-export type ReadDocument =
+type ReadDocument =
   | { document: JsonObject; version: Version }
   /** Why it is not an OpenAPI document. */
   | { fault: string }
   /** It is not JSON or YAML. */
   | { findings: Finding[] }
 
-/** Maximum faults reported, as later ones often follow from the first. */
-const MAX_FAULTS = 5
 /** Detects many tags, for which the YAML parser takes quadratic time. */
 const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
 
@@ -116,7 +113,8 @@ export function parseText(given: Source): { value: Json } | { findings: Finding[
     })
     if (doc.errors.length === 0) return { value: doc.toJS({ maxAliasCount: 1000 }) }
     const faults = doc.errors
-      .slice(0, MAX_FAULTS)
+      // Maximum faults reported, as later ones often follow from the first.
+      .slice(0, 5)
       .map(({ message, pos }) => fault(source, lowerFirst(message).replace(/\.$/, ''), ...pos))
     return { findings: ofJson ? [ofJson] : faults }
   } catch (error) {
@@ -148,9 +146,6 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
-/** Maximum chained references. */
-const MAX_HOPS = 20
-
 export interface Refs {
   /** Follows `$ref`. @throws Unsupported if the target is missing */
   follow(value: Json | undefined): JsonObject
@@ -172,7 +167,7 @@ export function refsOf(document: JsonObject, others?: Others): Refs {
     follow(value) {
       let at = value
       for (let hops = 0; isMap(at) && typeof at.$ref === 'string'; hops++) {
-        if (hops === MAX_HOPS) throw new Unsupported('a reference refers to itself')
+        if (hops === 20) throw new Unsupported('a reference refers to itself')
         at = target(at.$ref)
       }
       return isMap(at) ? at : {}
@@ -215,11 +210,6 @@ export interface Others {
 
 type Other = { value: Json } | { fault: string }
 
-/** Maximum files; the largest known description (DigitalOcean) has 2,500. */
-const MAX_FILES = 10_000
-/** Maximum characters of all files. */
-const MAX_CHARACTERS = 64 * 1024 * 1024
-
 /**
  * Reads all files that a description refers to, directly or indirectly. Faults are reported where a file is needed.
  * References in those files become absolute.
@@ -245,7 +235,8 @@ export async function readOthers(
   }
   for (let url = waiting.shift(); url !== undefined; url = waiting.shift()) {
     if (files.has(url)) continue
-    const isWithin = files.size < MAX_FILES && characters <= MAX_CHARACTERS
+    // Maximum files; the largest known description (DigitalOcean) has 2,500.
+    const isWithin = files.size < 10_000 && characters <= 64 * 1024 * 1024
     const entry = isWithin ? await readOther(url, counted) : { fault: 'the description has too many files' }
     files.set(url, entry)
     if ('value' in entry) waiting.push(...namedBy(entry.value, url, base))

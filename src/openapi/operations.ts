@@ -20,13 +20,43 @@ export interface Operation {
   security: Json | undefined
   /** The innermost servers given. */
   servers: Json | undefined
+  /** Keys that describe nothing of a call, with reasons. */
+  unused: Unused[]
   /** The content of each success (2xx), empty if none; resolved on demand. @throws Unsupported */
   results: () => Content[]
+}
+
+interface Unused {
+  what: string
+  reason: string
 }
 
 export interface Unread {
   shown: string
   reason: string
+  /** A key of the path that is not used; absent: the operation cannot be read. */
+  what?: string
+}
+
+/** Keys that the import reads, or that describe nothing of a call. */
+const OF_PATH = new Set(['$ref', 'summary', 'description', 'servers', 'parameters'])
+const OF_OPERATION = new Set([
+  ...OF_PATH,
+  ...['operationId', 'tags', 'requestBody', 'responses', 'security', 'deprecated', 'externalDocs'],
+  ...['consumes', 'produces', 'schemes'],
+])
+const REASONS: Readonly<Record<string, string>> = {
+  callbacks: 'the gateway does not receive calls of an API',
+  webhooks: 'the gateway does not receive calls of an API',
+}
+
+/** Keys of an object beside known ones, extensions apart. */
+export function unusedKeys(given: JsonObject, isKnown: (key: string) => boolean): Unused[] {
+  const keys = Object.keys(given).filter((key) => !isKnown(key) && !key.startsWith('x-'))
+  return keys.map((key) => ({
+    what: `\`${key}\``,
+    reason: REASONS[key] ?? 'an OpenAPI description has no such key there',
+  }))
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
@@ -47,6 +77,8 @@ export function operationsOf(
       if (!path.startsWith('x-'))
         yield* attempt(path, function* () {
           const item = merged(given)
+          const isKnown = (key: string) => OF_PATH.has(key) || (METHODS.includes(key) && isMap(item[key]))
+          for (const { what, reason } of unusedKeys(item, isKnown)) yield { shown: path, reason, what }
           for (const method of METHODS.filter((one) => isMap(item[one]))) {
             const shown = `${method.toUpperCase()} ${path}`
             const read = () =>
@@ -74,12 +106,18 @@ function readOperation(
   refs: Refs,
 ): Operation {
   const named = new Map<string, JsonObject>()
-  for (const given of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
-    const parameter = refs.follow(given)
-    if (typeof parameter.name === 'string' && typeof parameter.in === 'string')
-      named.set(`${parameter.in} ${parameter.name}`, parameter)
-  }
+  const given = [...listOf(item.parameters), ...listOf(operation.parameters)]
+    .map((one) => refs.follow(one))
+    .filter((parameter) => {
+      const { name, in: place } = parameter
+      const isNamed = typeof name === 'string' && typeof place === 'string'
+      if (isNamed) named.set(`${place} ${name}`, parameter)
+      return !isNamed
+    })
   const parameters = [...named.values()]
+  const unused = unusedKeys(operation, (key) => OF_OPERATION.has(key))
+  if (given.length > 0)
+    unused.push({ what: 'a parameter without `name` or `in`', reason: 'it cannot be sent' })
   const [servers] = [operation.servers, item.servers, document.servers].filter(
     (list) => listOf(list).length > 0,
   )
@@ -88,6 +126,7 @@ function readOperation(
     path,
     shown,
     id: textOf(operation.operationId),
+    unused,
     tags: listOf(operation.tags).filter((tag) => typeof tag === 'string') as string[],
     summary: textOf(operation.summary) ?? textOf(item.summary) ?? '',
     description: textOf(operation.description) ?? textOf(item.description) ?? '',

@@ -3,7 +3,17 @@ import { hasSlash } from '../template/index.ts'
 import type { Place } from './fixed.ts'
 import { mapOf, textOf, Unsupported } from './open-document.ts'
 import { toSchema, withExample } from './schema.ts'
-import { conditionText, inPlace, sourceText, UNDEFINED, writable } from './style.ts'
+import {
+  access,
+  conditionText,
+  inPlace,
+  joined,
+  print,
+  sourceText,
+  UNDEFINED,
+  wireForm,
+  writable,
+} from './style.ts'
 import {
   addPart,
   type Draft,
@@ -47,6 +57,7 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
     const description = withExample(said, what.schema.enum ? {} : parameter, LENGTHS.argument)
     const slashes = position === 'path' && showsSlash(parameter, what.schema) ? 'encode' : undefined
     const arg = draft.add(name, place, { position, required, slashes, schema: what.schema, description })
+    if (typeof arg?.const === 'string' && position === 'path' && hasSlash(arg.const)) arg.slashes = 'encode'
     for (const left of arg ? what.leftOut : []) leaveOutMember(draft, left, name)
     return arg
   }
@@ -54,18 +65,24 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
     case 'query': {
       const what = read(true)
       const arg = add(what, 'query', 'query')
-      if (arg) draft.query.push({ arg, name, what, style })
+      if (!arg) return
+      arg.wire = wireForm(arg, name, what, style, 'query')
+      draft.query.push({ arg, name, what, style })
       return
     }
     case 'path': {
       const what = read(true)
       if (what.kind === 'array' && !what.mixed) what.schema = { minItems: 1, ...what.schema }
+      if (what.kind === 'object') what.schema = { minProperties: 1, ...what.schema }
       const arg = add(what, 'path', 'path')
-      if (arg) draft.path.set(name, inPlace(arg, name, what, style, 'path'))
+      if (!arg) return
+      arg.wire = wireForm(arg, name, what, style, 'path')
+      draft.path.set(name, arg.wire ? print(access(arg.name)) : inPlace(arg, name, what, style, 'path'))
       return
     }
     case 'header':
-      if (isSettable(draft, name)) addHeader(draft, name, read(true), style, (what) => add(what, 'header'))
+      if (isSettable(draft, name))
+        addHeader(draft, name, read(true), style, (what) => add(what, 'header', 'header'))
       return
     case 'cookie': {
       const what = read()
@@ -95,12 +112,12 @@ function addHeader(
 ): void {
   const arg = add(what)
   if (!arg) return
-  if (what.kind === 'scalar' && arg.name === name && !arg.fixed) {
-    arg.position = 'header'
-    return
-  }
   for (const known of draft.headers.keys())
     if (known.toLowerCase() === name.toLowerCase()) draft.headers.delete(known)
+  arg.wire = wireForm(arg, name, what, style, 'header')
+  if (arg.wire) return
+  if (arg.const !== undefined) throw new Unsupported('a header of JSON cannot have a fixed value')
+  arg.position = undefined
   const own = style.style.endsWith('Delimited') ? { ...style, style: 'simple' } : style
   const text = inPlace(arg, name, what, own, 'header')
   // The header is omitted without a value.
@@ -138,16 +155,22 @@ function schemaOf({ schema, content }: JsonObject): JsonObject {
 
 /** The `Cookie` header of arguments and credentials; undefined: none. */
 export function cookieHeader({ cookies }: Draft): string | undefined {
-  const encode = (value: string) => `{{replace "+" "%20" (urlquery ${value})}}`
-  const pieces = cookies.map(({ arg, name, what }) => {
+  const pairs = cookies.map(({ arg, name, what }) => {
     const value = sourceText(arg)
+    // Templates escape arguments in cookies, but not values of `.Config`.
+    const write = arg.fixed ? (one: string) => `{{replace "+" "%20" (urlquery ${one})}}` : print
     const text =
       what.kind === 'array'
-        ? `{{range $i, $v := ${value}}}{{if $i}},{{end}}${encode('$v')}{{end}}`
-        : encode(what.kind === 'json' ? `(toJSON ${value})` : value)
-    const pair = `{{$s}}${encodeURIComponent(name)}=${text}{{$s = "; "}}`
-    const given = conditionText(arg)
-    return given === undefined ? pair : `{{if ${given}}}${pair}{{end}}`
+        ? joined(value, ',', write)
+        : write(what.kind === 'json' ? `(toJSON ${value})` : value)
+    return { text: `${encodeURIComponent(name)}=${text}`, given: conditionText(arg) }
   })
-  return pieces.length > 0 ? `{{$s := ""}}${pieces.join('')}` : undefined
+  const always = pairs.filter(({ given }) => given === undefined).map(({ text }) => text)
+  const others = pairs.filter(({ given }) => given !== undefined)
+  const [only] = others
+  if (always.length === 0 && others.length === 1) return `{{if ${only!.given}}}${only!.text}{{end}}`
+  if (always.length === 0 && others.length > 1)
+    return `{{$s := ""}}${others.map(({ given, text }) => `{{if ${given}}}{{$s}}${text}{{$s = "; "}}{{end}}`).join('')}`
+  const more = others.map(({ given, text }) => `{{if ${given}}}; ${text}{{end}}`)
+  return pairs.length > 0 ? always.join('; ') + more.join('') : undefined
 }

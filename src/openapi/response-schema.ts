@@ -16,11 +16,6 @@ const TRIES = [
   { depth: 1, words: 80 },
   { depth: 1, words: 0 },
 ]
-/** Maximum schemas examined, members of an object, alternatives, and values of an enum. */
-const MAX_SCHEMAS = 1_000
-const MAX_MEMBERS = 60
-const MAX_ALTERNATIVES = 4
-const MAX_VALUES = 6
 
 const JSON_TYPE = /^(?:application|text)\/(?:[\w.-]+\+)?json\b/i
 /** Other notations of the same data: the API is asked for JSON. */
@@ -60,7 +55,7 @@ function schemasOf(content: readonly (readonly [type: string, media: JsonObject]
 function bounded(schema: JsonObject, refs: Refs): JsonObject | undefined {
   let made: JsonObject | undefined
   for (const bounds of TRIES) {
-    made = rootOf(schema, { refs, ...bounds, left: MAX_SCHEMAS })
+    made = rootOf(schema, { refs, ...bounds, left: 1_000 })
     if (!made || JSON.stringify(made).length <= MAX_SIZE) return made
   }
   return made && shortened(made)
@@ -118,13 +113,13 @@ function loose(given: Json | undefined, walk: Walk, depth: number, path: readonl
   if (depth >= walk.depth) return made
   const members = [...properties]
     .filter(([name, property]) => name !== '__proto__' && mapOf(property).writeOnly !== true)
-    .slice(0, MAX_MEMBERS)
+    .slice(0, 60)
   if (members.length > 0)
     made.properties = Object.fromEntries(members.map(([name, property]) => [name, inside(property)]))
   else if (isMap(schema.additionalProperties))
     put(made, 'additionalProperties', inside(schema.additionalProperties))
   const alternatives = [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
-  if (alternatives.length > 0 && alternatives.length <= MAX_ALTERNATIVES) {
+  if (alternatives.length > 0 && alternatives.length <= 4) {
     const all = alternatives.map(inside)
     // An empty alternative would allow everything.
     if (all.every((one) => Object.keys(one).length > 0)) made.anyOf = all
@@ -147,7 +142,7 @@ function wordsOf(schema: JsonObject, longest: number): string {
   const text =
     longest === 0 ? '' : plainText(textOf(schema.description) ?? textOf(schema.title) ?? '', longest)
   const values = listOf(schema.enum).filter((value) => typeof value === 'string')
-  const known = values.length > MAX_VALUES ? '' : plainText(values.join(', '), longest)
+  const known = values.length > 6 ? '' : plainText(values.join(', '), longest)
   const types = typesOf(schema).filter((type) => SCALARS.has(type))
   const type = DATES.has(textOf(schema.format) ?? '') ? textOf(schema.format)! : types.join(' or ')
   if (longest === 0) return type === 'string' ? '' : type
@@ -163,13 +158,13 @@ function exampleOf({ example, examples }: JsonObject): Json | undefined {
   return example ?? mapOf(Object.values(mapOf(examples))[0]).value
 }
 
-/** What an example shows. */
+/** The schema that an example shows. */
 function exampleSchema(example: Json | undefined, depth: number): JsonObject {
   if (depth > 4 || example === undefined || example === null) return {}
   if (Array.isArray(example)) return { type: 'array', items: exampleSchema(example[0], depth + 1) }
   if (!isMap(example)) return { type: typeof example }
   const members = Object.entries(example)
-    .slice(0, MAX_MEMBERS)
+    .slice(0, 60)
     .map(([name, value]): [string, Json] => [name, exampleSchema(value, depth + 1)])
   return { type: 'object', properties: Object.fromEntries(members) }
 }

@@ -25,7 +25,6 @@ export interface SchemaContext {
 /** Any JSON value, explicit to show that it is intended. */
 const ANY_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null']
 export const MAX_SCHEMAS = 4000
-const MAX_ALTERNATIVES = 12
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
 
 /**
@@ -79,14 +78,12 @@ export function toSchema(
 interface Parts {
   /** Its own keywords, completed by those of its parts. */
   schema: JsonObject
-  /** All schemas of each property. */
   properties: Map<string, Json>
   required: string[]
   /** The document's schemas that it consists of, to detect recursion. */
   sources: Json[]
 }
 
-const MAX_PARTS = 60
 const MAX_HOPS = 20
 
 /** @throws Unsupported for a dangling or circular reference */
@@ -127,7 +124,7 @@ const SEPARATE = new Set(['allOf', '$ref', 'properties', 'required'])
 /** Nearest first: a schema's own keywords override those of its parts. */
 function gather(given: Json, refs: Refs, parts: JsonObject[], sources: Json[], hops: number): void {
   if (!isMap(given)) return
-  if (hops > MAX_HOPS || parts.length > MAX_PARTS)
+  if (hops > MAX_HOPS || parts.length > 60)
     throw new Unsupported('a schema includes itself, or too many others')
   const { $ref, ...own } = given
   if (typeof $ref === 'string') {
@@ -175,8 +172,6 @@ function describe(
   return made
 }
 
-const MAX_EXAMPLE = 60
-
 /** A description, with a short and informative example. */
 export function withExample(
   description: string,
@@ -187,7 +182,7 @@ export function withExample(
     ? examples
     : Object.values(mapOf(examples)).map((one) => mapOf(one).value)
   const value = example ?? first
-  const shown = typeof value === 'string' || isNumber(value) ? plainText(String(value), MAX_EXAMPLE) : ''
+  const shown = typeof value === 'string' || isNumber(value) ? plainText(String(value), 60) : ''
   // Generators use the type's name if there is no example.
   if (
     shown === '' ||
@@ -281,7 +276,7 @@ function itemsOf(items: JsonObject): JsonObject {
 /** Uses `anyOf` for `oneOf` too, as descriptions often allow several alternatives for one value. */
 function alternativesOf(schema: JsonObject, inside: Inside): JsonObject[] | undefined {
   const given = [schema.anyOf, schema.oneOf].map(listOf).find((list) => list.length > 0)
-  if (!given || given.length > MAX_ALTERNATIVES) return undefined
+  if (!given || given.length > 12) return undefined
   const made = given.map(inside)
   const unlike = [...new Map(made.map((one) => [JSON.stringify(one), one])).values()]
   // An unrestricted alternative makes the others redundant.
@@ -289,11 +284,6 @@ function alternativesOf(schema: JsonObject, inside: Inside): JsonObject[] | unde
   return unlike
 }
 
-/** Limits beyond which values are only described. */
-const MAX_VALUES = 150
-const MAX_VALUES_TEXT = 3000
-const MAX_PATTERN = 200
-const MAX_DEFAULT = 200
 /** Formats that all validators check alike. */
 const FORMATS = new Set(['date-time', 'date', 'time', 'email', 'uuid', 'uri', 'ipv4', 'ipv6', 'hostname'])
 
@@ -302,11 +292,11 @@ function enumOf(schema: JsonObject, types: readonly string[]): Json[] | undefine
   const given = schema.const !== undefined ? [schema.const] : listOf(schema.enum)
   const nullable = types.includes('null')
   const values = [...new Set(given.filter((value) => value !== null || nullable))]
-  if (values.every((value) => value === null) || values.length > MAX_VALUES) return undefined
+  if (values.every((value) => value === null) || values.length > 150) return undefined
   if (nullable && schema.nullable === true && !values.includes(null)) values.push(null)
   const fits = (value: Json) => types.length === 0 || types.some((type) => isOf(value, type))
   if (!values.every((value) => isExact(value) && fits(value))) return undefined
-  return JSON.stringify(values).length > MAX_VALUES_TEXT ? undefined : values
+  return JSON.stringify(values).length > 3000 ? undefined : values
 }
 
 /** A scalar that survives JSON unchanged. */
@@ -378,7 +368,7 @@ function isPattern(pattern: Json | undefined, note: Note): boolean {
 }
 
 function patternFault(pattern: string): string | undefined {
-  if (pattern.length > MAX_PATTERN) return `it is longer than ${MAX_PATTERN} characters`
+  if (pattern.length > 200) return `it is longer than 200 characters`
   // Some authors include the slashes of a regular expression literal.
   if (/^\/.*\/[a-z]*$/.test(pattern)) return 'it is written between slashes'
   const compiled = compilePattern(pattern)
@@ -392,9 +382,9 @@ export function fittingDefault(schema: JsonObject, made: JsonObject): Json | und
   const types = Array.isArray(made.type) ? made.type : [made.type]
   if (!isExact(value)) {
     const isList = Array.isArray(value) && value.every(isExact) && types.includes('array')
-    return isList && JSON.stringify(value).length <= MAX_DEFAULT ? value : undefined
+    return isList && JSON.stringify(value).length <= 200 ? value : undefined
   }
-  if (typeof value === 'string' && (value.length > MAX_DEFAULT || value === '')) return undefined
+  if (typeof value === 'string' && (value.length > 200 || value === '')) return undefined
   if (Array.isArray(made.enum) && !made.enum.includes(value)) return undefined
   if (made.type === undefined) return made.anyOf === undefined ? value : undefined
   return types.some((type) => isOf(value, String(type))) ? value : undefined

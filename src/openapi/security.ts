@@ -39,6 +39,73 @@ export function credentialsOf(
   return { ...noCredentials(), missing }
 }
 
+/** A token that the gateway fetches for every operation (RFC 6749, 4.4). */
+export interface FetchedToken {
+  scheme: string
+  tokenUrl: string
+  /** Environment variables of the client. */
+  clientId: string
+  clientSecret: string
+  scopes: string[]
+}
+
+/** The token of the only scheme that operations use, if the gateway can fetch it by itself. */
+export function fetchedToken(
+  operations: readonly (Json | undefined)[],
+  schemes: JsonObject,
+  name: string,
+  refs: Refs,
+): FetchedToken | undefined {
+  const alternatives = operations.flatMap((security) => listOf(security).map(mapOf))
+  const [scheme, ...others] = new Set(alternatives.flatMap((one) => Object.keys(one)))
+  if (scheme === undefined || others.length > 0) return undefined
+  const [, own] = readable(schemes, refs).find(([key]) => key === scheme) ?? []
+  // Swagger 2.0 calls the flow `application`.
+  const flow = own?.flow === 'application' ? own : mapOf(mapOf(own?.flows).clientCredentials)
+  const tokenUrl = textOf(flow.tokenUrl)
+  if (own?.type !== 'oauth2' || tokenUrl === undefined || !/^https:\/\/[^\s@#{}$]+$/.test(tokenUrl))
+    return undefined
+  const scopes = alternatives.flatMap((one) =>
+    listOf(one[scheme]).filter((scope) => typeof scope === 'string'),
+  )
+  const { variable } = sourceOf(scheme, name)
+  return {
+    ...{ scheme, tokenUrl, clientId: `${variable}_CLIENT_ID`, clientSecret: `${variable}_CLIENT_SECRET` },
+    scopes: [...new Set(scopes as string[])].filter((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)),
+  }
+}
+
+/** Schemes of OAuth and OpenID Connect whose tokens the gateway sends, but does not fetch. */
+export function unfetchedNotes(
+  operations: readonly (Json | undefined)[],
+  schemes: JsonObject,
+  name: string,
+  refs: Refs,
+): string[] {
+  const used = new Set(
+    operations.flatMap((security) => listOf(security).flatMap((one) => Object.keys(mapOf(one)))),
+  )
+  return readable(schemes, refs)
+    .filter(([scheme, { type }]) => used.has(scheme) && (type === 'oauth2' || type === 'openIdConnect'))
+    .map(([scheme, own]) => {
+      const kind = own.type === 'oauth2' ? 'OAuth' : 'OpenID Connect'
+      const { variable } = sourceOf(scheme, name)
+      return `${scheme}: the login by ${kind} is not imported. Calls send the token in ${variable}, which the gateway does not renew; to let it log in, write \`credentials\` of the server${loginOf(own, variable)}`
+    })
+}
+
+/** The `credentials` with which persons log in by an authorization code (RFC 6749, 4.1); empty: the document does not say how. */
+function loginOf({ flow, flows, ...own }: JsonObject, variable: string): string {
+  // Swagger 2.0 calls the flow `accessCode`.
+  const code = flow === 'accessCode' ? own : mapOf(mapOf(flows).authorizationCode)
+  const urls = [textOf(code.authorizationUrl), textOf(code.tokenUrl)]
+  const [authorizationUrl, tokenUrl] = urls.filter((url) => /^https:\/\/[^\s@#{},`"]+$/.test(url ?? ''))
+  if (tokenUrl === undefined) return ''
+  const client = `clientId: "\${${variable}_CLIENT_ID}", clientSecret: "\${${variable}_CLIENT_SECRET}"`
+  const keys = [`authorizationUrl: ${authorizationUrl}`, `tokenUrl: ${tokenUrl}`, client]
+  return `: \`{ type: oauth, for: caller, ${keys.join(', ')} }\`, or \`for: gateway\``
+}
+
 function noCredentials(): Credentials {
   return { config: new Map(), headers: new Map(), query: [], cookies: [], missing: undefined }
 }
@@ -87,7 +154,6 @@ function isBearer(type: Json | undefined, http: string | undefined): boolean {
   return type === 'oauth2' || type === 'openIdConnect' || (type === 'http' && http === 'bearer')
 }
 
-/** Source of a credential. */
 export interface CredentialSource {
   /** Key of `.Config`. */
   key: string

@@ -4,14 +4,14 @@ import { listOf, mapOf, textOf, Unsupported } from './open-document.ts'
 import { upper } from './tool-names.ts'
 
 /** Target of calls: a value of `.Config`, with environment variables for open parts. */
-export interface Base {
+interface Base {
   /** A template that reads at most `env`. */
   template: string
   /** The URL without variables set. */
   url: string
 }
 
-export interface ServerContext {
+interface ServerContext {
   /** Name of the configuration, for names of variables. */
   name: string
   /** Replaces the document's servers. */

@@ -76,13 +76,11 @@ const SHORT = new Map(
     .split(' ')
     .map((pair) => pair.split(':') as [string, string]),
 )
-/** Longer names are truncated before splitting. */
-const MAX_WORDS = 40
 
 /** Ever shorter forms of a name, which keep the first and last word. */
 function* forms(name: string, { path, server }: Unnamed): Generator<string> {
   const all = wordsOf(name)
-  if (all.length < 2 || all.length > MAX_WORDS) return
+  if (all.length < 2 || all.length > 40) return
   const ofServer = new Set(wordsOf(server).map(({ text }) => singular(text)))
   const inside = (keep: (word: Word) => boolean) => (words: Word[]) =>
     without(words, (i) => i > 0 && i < words.length - 1 && !keep(words[i]!) && !isTelling(words[i]!))

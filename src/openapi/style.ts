@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json/index.ts'
 import { isMap, listOf, mapOf, maps, Unsupported } from './open-document.ts'
 import { fittingDefault, isOf } from './schema.ts'
-import type { DraftArg, Kind, Pair, Style, Writable } from './tool-draft.ts'
+import type { DraftArg, Kind, Style, WireForm, Writable } from './tool-draft.ts'
 
 export const UNDEFINED = 'no OpenAPI style defines how to write such a value there'
 
@@ -109,11 +109,33 @@ export function inPlace(
   )
 }
 
-/** Whether the gateway itself sends it in the same form. */
-export function isDirect({ arg, name, what, style }: Pair): boolean {
-  if (arg.name !== name || arg.fixed) return false
-  if (what.kind === 'json') return isPlainObject(what.schema)
-  return what.kind === 'scalar' || (what.kind === 'array' && style.style === 'form' && style.explode)
+const DELIMITED = ['spaceDelimited', 'pipeDelimited'] as const
+const IN_PATH = ['simple', 'label', 'matrix'] as const
+
+/** How the gateway itself writes an argument in this style; undefined: only a template can. */
+export function wireForm(
+  { name, fixed }: DraftArg,
+  parameter: string,
+  { kind, schema }: Writable,
+  { style, explode }: Style,
+  place: 'query' | 'path' | 'header',
+): WireForm | undefined {
+  if (fixed) return undefined
+  const as = name === parameter || (place === 'path' && style !== 'matrix') ? {} : { as: parameter }
+  const kinds = kindsOf(schema)
+  if (kind === 'json')
+    return isPlainObject(schema) || (place !== 'query' && !kinds.has('scalar')) ? as : undefined
+  if (kind === 'deep') return kinds.size === 1 && kinds.has('scalar') ? as : { ...as, style: 'deepObject' }
+  if (place === 'query') {
+    if (kind === 'scalar' || (kind === 'array' && explode)) return as
+    if (style === 'tabDelimited') return undefined
+    const delimited = DELIMITED.find((one) => one === style)
+    if (delimited) return { ...as, style: delimited }
+    return { ...as, ...(kind === 'object' && { style: 'form' }), ...(!explode && { explode }) }
+  }
+  const known = place === 'header' ? 'simple' : (IN_PATH.find((one) => one === style) ?? 'simple')
+  if (kind === 'scalar' && known === 'simple') return as
+  return { ...as, style: known, ...(explode && kind !== 'scalar' && { explode }) }
 }
 
 export function isPlainObject(schema: JsonObject): boolean {

@@ -78,7 +78,6 @@ function bodyOf(given: readonly JsonObject[], consumes: string[]): Body | undefi
   }
 }
 
-/** The content of a response. */
 export function oldContent(response: JsonObject, { produces }: JsonObject, document: JsonObject): Content {
   if (response.schema === undefined) return []
   const types = [produces, document.produces].map(listOf).find((list) => list.length > 0) ?? []

@@ -1,5 +1,5 @@
-import type { ArgPosition } from '../config/index.ts'
-import type { JsonObject } from '../json/index.ts'
+import type { Arg, ArgPosition } from '../config/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
 import { decide, type Fixed, type Fixing, type Place } from './fixed.ts'
 import { reasonOf, Unsupported } from './open-document.ts'
 import type { SchemaContext } from './schema.ts'
@@ -24,6 +24,9 @@ export interface Writable {
 /** Kinds of values outside JSON. */
 export type Kind = 'scalar' | 'array' | 'object'
 
+/** How the gateway writes an argument, where that differs from its name and type. */
+export type WireForm = Pick<Arg, 'as' | 'style' | 'explode'>
+
 /** An argument of a tool before its final form is decided. */
 export interface DraftArg {
   name: string
@@ -37,6 +40,9 @@ export interface DraftArg {
   description?: string | undefined
   /** A fixed value instead of an argument. */
   fixed?: Fixed | undefined
+  /** The value of every call, which models do not see. */
+  const?: Json
+  wire?: WireForm | undefined
 }
 
 /** A pair of the query or a form. */
@@ -65,7 +71,7 @@ export interface Draft {
    * Adds an argument, named as wanted, or with its place as prefix if taken. It may be fixed instead; undefined: not
    * sent.
    */
-  add(wanted: string, place: Place, arg: Omit<DraftArg, 'name' | 'fixed'>): DraftArg | undefined
+  add(wanted: string, place: Place, arg: Omit<DraftArg, 'name' | 'fixed' | 'const'>): DraftArg | undefined
   /** Records an omission. */
   leaveOut(what: string, reason: string): void
 }
@@ -109,9 +115,9 @@ export function newDraft(schemas: SchemaContext, fixing: Fixing, leaveOut: Draft
       const name = nameFor(wanted, place)
       const decided = decide({ ...arg, wanted, name, place }, fixing, config)
       if (decided === 'omit') return undefined
-      if (decided !== 'ask') return { ...arg, name, fixed: decided }
+      if (decided !== 'ask' && !('const' in decided)) return { ...arg, name, fixed: decided }
       taken.add(name)
-      const made = { ...arg, name }
+      const made = decided === 'ask' ? { ...arg, name } : { ...arg, name, required: true, ...decided }
       args.push(made)
       return made
     },

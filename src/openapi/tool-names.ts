@@ -7,7 +7,7 @@ const MAX_NAME = 64
  * Creates unique names from generally accepted characters.
  * @param longest maximum characters of the name
  */
-export type Namer = (wanted: string, longest?: number) => string
+type Namer = (wanted: string, longest?: number) => string
 
 /** @param most default maximum of characters */
 export function namer(most = MAX_NAME): Namer {
@@ -162,12 +162,9 @@ function cut(text: string, longest: number): string {
   return `${(word.length >= longest / 3 ? word : head).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** `pageSize`, `page_size` → `Page size`. */
-export function words(name: string): string {
-  const apart = name
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
-    .toLowerCase()
-  return apart ? apart[0]!.toUpperCase() + apart.slice(1) : 'Value'
+/** `https://api.shop.example.com` → `shop.example.com` */
+export function hostTitle(origin: string): string {
+  return URL.canParse(origin)
+    ? new URL(origin).hostname.replace(/^(?:www|api)\./, '').replace(/\.\w+$/, '')
+    : 'api'
 }

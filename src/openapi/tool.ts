@@ -12,9 +12,9 @@ import { pairsText } from './pairs.ts'
 import { addParameters, cookieHeader } from './parameters.ts'
 import { type Bounds, MAX_SCHEMAS, type SchemaContext } from './schema.ts'
 import type { Credentials } from './security.ts'
-import { inPlace, isDirect } from './style.ts'
+import { access, inPlace, print } from './style.ts'
 import { type Draft, type DraftArg, newDraft, type Pair, type Writable } from './tool-draft.ts'
-import { LENGTHS, plainText, words } from './tool-names.ts'
+import { LENGTHS, plainText } from './tool-names.ts'
 
 /** A tool as written in a configuration. */
 export type WrittenTool = Pick<Tool, 'name' | 'method' | 'endpoint'> & { [key: string]: unknown }
@@ -151,7 +151,10 @@ function pathOf(draft: Draft, given: string): string {
 function undeclared(draft: Draft, name: string): string {
   const given = { position: 'path', required: true, schema: { type: 'string' } } as const
   const arg = draft.add(name, 'path', given)
-  return arg ? inPlace(arg, name, SCALAR, { style: 'simple', explode: false }, 'path') : ''
+  if (!arg) return ''
+  return arg.fixed
+    ? inPlace(arg, name, SCALAR, { style: 'simple', explode: false }, 'path')
+    : print(access(arg.name))
 }
 
 function literal(text: string): string {
@@ -160,13 +163,14 @@ function literal(text: string): string {
 
 /** The part of the query that the gateway does not append itself. */
 function queryOf({ query }: Draft, path: string): string {
-  const own = query.filter((pair) => !isDirect(pair))
+  const own = query.filter(({ arg }) => !arg.wire)
   return own.length === 0 ? '' : pairsText(own, querySeparator(path), 'query')
 }
 
 function write(operation: Operation, name: string, endpoint: string, draft: Draft): WrittenTool {
   const { method } = operation
-  const tool: WrittenTool = { name, description: describe(operation), method, endpoint }
+  const description = describe(operation)
+  const tool: WrittenTool = { name, ...(description && { description }), method, endpoint }
   if (draft.headers.size > 0) tool.headers = Object.fromEntries(draft.headers)
   // Resource identifiers first; arguments read only by templates before the body.
   const rank = ({ position }: DraftArg) => ORDER.indexOf(position ?? 'body') - (position ? 0 : 0.5)
@@ -186,32 +190,40 @@ function write(operation: Operation, name: string, endpoint: string, draft: Draf
   return tool
 }
 
-function described({ name, schema, description = '' }: DraftArg): JsonObject {
+function described({ schema, description = '' }: DraftArg): JsonObject {
   const own = plainText(description, LENGTHS.argument)
   const { description: inner, ...rest } = schema
-  return { ...rest, description: own || (typeof inner === 'string' && inner) || words(name) }
+  const said = own || inner
+  return { ...rest, ...(said && { description: said }) }
 }
 
-/** An entry of `args` beside an `inputSchema`: only the position. */
-function placeOnly({ name, position, required, slashes, schema }: DraftArg): JsonObject {
-  const types = Array.isArray(schema.type) ? schema.type : [schema.type]
-  const type =
-    types.find((one) => one !== 'null' && one !== undefined) ?? (schema.anyOf ? 'object' : 'string')
-  const made: JsonObject = { name, position: position!, type }
-  if (type === 'array') made.items = { type: 'string' }
-  if (required) made.required = true
-  if (slashes) made.slashes = slashes
-  return made
+/** An entry of `args` beside an `inputSchema`, which says the rest: how the argument is sent. */
+function placeOnly(arg: DraftArg): JsonObject {
+  const { name, position, slashes, wire } = arg
+  if (arg.const !== undefined) return constant(arg)
+  return { name, position: position!, ...wire, ...(slashes && { slashes }) }
+}
+
+function constant({ name, position, schema, slashes, wire, const: value }: DraftArg): JsonObject {
+  const type = Array.isArray(value) ? 'array' : isMap(value) ? 'object' : typeof value
+  return {
+    ...{ name, position: position!, ...wire },
+    ...(type !== 'string' && { type }),
+    ...(type === 'array' && { items: isNested(schema.items) ? (schema.items ?? {}) : {} }),
+    ...(slashes && { slashes }),
+    const: value!,
+  }
 }
 
 function schemaOf(args: readonly DraftArg[]): JsonObject {
+  const asked = args.filter((arg) => arg.const === undefined)
   const properties = Object.fromEntries(
-    args.map(({ name, required, schema: { default: preset, ...schema } }) => [
+    asked.map(({ name, required, schema: { default: preset, ...schema } }) => [
       name,
       required || preset === undefined ? schema : { ...schema, default: preset },
     ]),
   )
-  const required = args.filter((arg) => arg.required).map(({ name }) => name)
+  const required = asked.filter((arg) => arg.required).map(({ name }) => name)
   return {
     type: 'object',
     properties,
@@ -220,7 +232,7 @@ function schemaOf(args: readonly DraftArg[]): JsonObject {
   }
 }
 
-function describe({ summary, description, method, path, deprecated }: Operation): string {
+function describe({ summary, description, deprecated }: Operation): string {
   const [short, long] = [plainText(summary, 300), plainText(description, LENGTHS.tool)]
   const same = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '')
   const ended = /[.!?:…]$/.test(short) || !short ? short : `${short}.`
@@ -228,8 +240,7 @@ function describe({ summary, description, method, path, deprecated }: Operation)
     short && long && !same(long).startsWith(same(short))
       ? plainText(`${ended} ${long}`, LENGTHS.tool)
       : long || short
-  const said = whole || `Calls ${method} ${plainText(path, 200)}`
-  return deprecated ? `Deprecated. ${said}` : said
+  return deprecated ? `Deprecated. ${whole}`.trim() : whole
 }
 
 function annotationsOf(method: string): JsonObject | undefined {
@@ -248,7 +259,9 @@ const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'objec
 const OWN = new Set(['type', 'description', 'enum', 'items', 'properties'])
 
 /** The argument in `args` syntax, if that can express its schema. */
-function plainArg({ name, position, required, slashes, schema }: DraftArg): JsonObject | undefined {
+function plainArg(arg: DraftArg): JsonObject | undefined {
+  if (arg.const !== undefined) return constant(arg)
+  const { name, position, required, slashes, schema, wire } = arg
   const { default: preset, ...rest } = schema
   // A default in `args` is sent; the API's own default is only described.
   if (preset !== undefined && !required) return undefined
@@ -260,6 +273,7 @@ function plainArg({ name, position, required, slashes, schema }: DraftArg): Json
   return {
     name,
     position,
+    ...wire,
     type: type!,
     ...(required && { required }),
     ...(slashes && { slashes }),

@@ -1,9 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Document, isMap, isSeq, parse, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml'
+import {
+  Document,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parse,
+  parseDocument,
+  visit,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
 import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
 import type { Imported } from './index.ts'
-import { hasAnchor, heldValue, type Merged, mergeMap, nodeOf } from './merge.ts'
-import { writtenLike } from './written-like.ts'
+import { LAYOUT, layOut } from './yaml.ts'
 
 /** A file with tools of an earlier import. */
 export interface EditedFile {
@@ -22,7 +32,7 @@ export interface Updated {
   conflicts: (UpdatedTool & { parts: string[] })[]
 }
 
-export interface UpdatedTool {
+interface UpdatedTool {
   operation: string
   tool: string
   file: string
@@ -69,7 +79,7 @@ export function updateImport(before: Imported, after: Imported, given: readonly 
     const file = fileFor(operation, after, files, held)
     if (file) made.added.push({ operation, tool: addTool(file, tool), file: file.file })
   }
-  for (const file of files) mergeConfig(file, before, after, made)
+  for (const file of files) mergeServer(file, before, after, made)
   const touched = new Set([...made.added, ...made.changed, ...made.removed].map(({ file }) => file))
   for (const { file, text, document } of files)
     if (touched.has(file)) made.files.push({ file, text: writtenLike(text, document) })
@@ -120,9 +130,11 @@ function ofImport(files: readonly OpenFile[], { configurations }: Imported): Ope
 }
 
 function urlsOf(value: Json): Json[] {
-  const config = valueAt(value, ['servers', '0', 'config'])
+  const server = valueAt(value, ['servers', '0'])
+  const { baseUrl, config } = isObject(server) ? server : {}
   const entries = isObject(config) ? Object.entries(config) : []
-  return entries.filter(([key]) => /^url\d*$/.test(key)).map(([, url]) => url)
+  const others = entries.filter(([key]) => /^url\d*$/.test(key)).map(([, url]) => url)
+  return baseUrl === undefined ? others : [baseUrl, ...others]
 }
 
 /** The tool by name and request, by name alone, or by request if renamed. */
@@ -166,31 +178,167 @@ function addTool({ tools }: OpenFile, tool: JsonObject): string {
   return name
 }
 
-/** Merges addresses and credentials of the server. */
-function mergeConfig(
+/** Merges the address, headers and credentials of the server. */
+function mergeServer(
   { file, document, tools }: OpenFile,
   before: Imported,
   after: Imported,
   made: Updated,
 ): void {
-  const config = document.getIn(['servers', 0, 'config'])
-  if (!isMap(config)) return
+  const server = document.getIn(['servers', 0])
+  if (!isMap(server)) return
   const merged: Merged = { changed: [], conflicts: [] }
-  const was = configOf(before)
+  const [was, is] = [serverOf(before), serverOf(after)]
   const used = JSON.stringify(tools.toJSON())
   // New values are added where a tool reads them.
-  const isWanted = (key: string) => Object.hasOwn(was, key) || used.includes(`.Config.${key}`)
-  const is = Object.fromEntries(Object.entries(configOf(after)).filter(([key]) => isWanted(key)))
-  mergeMap(config, was, is, merged)
-  const about = { operation: 'all operations', tool: 'config', file }
+  const known = isObject(was.config) ? was.config : {}
+  const isWanted = (key: string) => Object.hasOwn(known, key) || used.includes(`.Config.${key}`)
+  if (isObject(is.config))
+    is.config = Object.fromEntries(Object.entries(is.config).filter(([key]) => isWanted(key)))
+  // A file of an earlier release says in each tool what its server says now.
+  for (const key of ['baseUrl', 'headers'] as const) {
+    const isMissing = !server.has(key) && made.added.some((one) => one.file === file)
+    if (isMissing && is[key] !== undefined) server.set(key, nodeOf(is[key]))
+  }
+  mergeMap(server, was, is, merged)
+  const about = { operation: 'all operations', tool: 'server', file }
   if (merged.changed.length > 0) made.changed.push({ ...about, parts: merged.changed })
   if (merged.conflicts.length > 0) made.conflicts.push({ ...about, parts: merged.conflicts })
 }
 
-function configOf({ configurations }: Imported): JsonObject {
-  const all = configurations.map(({ text }) => {
-    const { servers } = parse(text) as { servers: JsonObject[] }
-    return isObject(servers[0]?.config) ? servers[0].config : {}
-  })
-  return Object.assign({}, ...all)
+/** The servers of an import as one, without description. */
+function serverOf({ configurations }: Imported): JsonObject {
+  const all = configurations.map(({ text }) => (parse(text) as { servers: JsonObject[] }).servers[0] ?? {})
+  const merge = (key: string) =>
+    Object.assign({}, ...all.map((one) => (isObject(one[key]) ? one[key] : {}))) as JsonObject
+  const { description: _, ...rest } = Object.assign({}, ...all) as JsonObject
+  const maps = ['config', 'headers'].map((key) => [key, merge(key)] as const)
+  return { ...rest, ...Object.fromEntries(maps.filter(([, map]) => Object.keys(map).length > 0)) }
+}
+
+/** Layouts of files, that of imports first. */
+const LAYOUTS = [2, 4].flatMap((indent) =>
+  [true, false].flatMap((indentSeq) =>
+    [true, false].map((flowCollectionPadding) => ({ ...LAYOUT, indent, indentSeq, flowCollectionPadding })),
+  ),
+)
+
+/** Serializes a document like the original text: layout, line ends and byte order mark. */
+function writtenLike(text: string, document: Document): string {
+  const plain = text.replaceAll('\r\n', '\n')
+  const lines = new Set(plain.split('\n'))
+  const before = parseDocument(plain, { logLevel: 'error', prettyErrors: false })
+  const alike = (layout: (typeof LAYOUTS)[number]) =>
+    before
+      .toString(layout)
+      .split('\n')
+      .filter((line) => lines.has(line)).length
+  const [best] = LAYOUTS.map((layout) => ({ layout, lines: alike(layout) })).sort((a, b) => b.lines - a.lines)
+  const made = document.toString(best!.layout)
+  const ended = text.includes('\r\n') ? made.replaceAll('\n', '\r\n') : made
+  return text.startsWith('\uFEFF') ? `\uFEFF${ended}` : ended
+}
+
+/** Result of a merge: paths of changed values, and of conflicts, which are kept. */
+interface Merged {
+  changed: string[]
+  conflicts: string[]
+}
+
+/**
+ * Merges the changes between two versions of a map into an edited one: unedited values are updated, comments and order
+ * are kept. Lists of named maps are merged by name.
+ * @param except keys that are kept
+ */
+function mergeMap(
+  node: YAMLMap,
+  before: JsonObject,
+  after: JsonObject,
+  merged: Merged,
+  path = '',
+  except: ReadonlySet<string> = new Set(),
+): void {
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (except.has(key)) continue
+    const at = path === '' ? key : `${path}.${key}`
+    const held = node.get(key, true) as Node | undefined
+    const put = (value: Json | undefined) => {
+      if (value === undefined) node.delete(key)
+      else node.set(key, replaced(held, value))
+    }
+    mergeValue(held, before[key], after[key], merged, at, put)
+  }
+}
+
+function mergeValue(
+  held: Node | undefined,
+  before: Json | undefined,
+  after: Json | undefined,
+  merged: Merged,
+  path: string,
+  put: (value: Json | undefined) => void,
+): void {
+  if (isDeepStrictEqual(before, after)) return
+  const own = heldValue(held)
+  if (isDeepStrictEqual(own, after)) return
+  // Nested values first, to keep their comments.
+  if (isMap(held) && isObject(before) && isObject(after)) mergeMap(held, before, after, merged, path)
+  else if (isSeq(held) && isNamed(own) && isNamed(before) && isNamed(after))
+    mergeNamed(held, before, after, merged, path)
+  else if (isDeepStrictEqual(own, before) && !hasAnchor(held)) {
+    merged.changed.push(path)
+    put(after)
+  } else merged.conflicts.push(path)
+}
+
+type Named = (JsonObject & { name: string })[]
+
+function isNamed(value: Json | undefined): value is Named {
+  return Array.isArray(value) && value.every((one) => isObject(one) && typeof one.name === 'string')
+}
+
+function mergeNamed(list: YAMLSeq, before: Named, after: Named, merged: Merged, path: string): void {
+  for (const name of new Set([...before, ...after].map((one) => one.name))) {
+    const held = list.items.find((item) => isMap(item) && item.get('name') === name) as Node | undefined
+    const [old, next] = [before, after].map((all) => all.find((one) => one.name === name))
+    mergeValue(held, old, next, merged, `${path}.${name}`, (value) => {
+      const at = held === undefined ? list.items.length : list.items.indexOf(held)
+      list.items.splice(at, held === undefined ? 0 : 1, ...(value === undefined ? [] : [nodeOf(value)]))
+    })
+  }
+}
+
+/** Values repeated elsewhere in the file are kept. */
+function hasAnchor(node: Node | undefined): boolean {
+  let found = false
+  if (node)
+    visit(node, {
+      Node(_, one) {
+        found ||= 'anchor' in one && one.anchor !== undefined
+      },
+    })
+  return found
+}
+
+/** A node with the comments of the one that it replaces. */
+function replaced(held: Node | undefined, value: Json): Node {
+  const made = nodeOf(value)
+  const { commentBefore: above = null, comment: beside = null } = held ?? {}
+  // A comment beside a scalar would be below a list or map.
+  const isMoved = isScalar(held) && !isScalar(made)
+  const before = [above, isMoved ? beside : null].filter((one) => one !== null)
+  if (before.length > 0) made.commentBefore = before.join('\n')
+  if (beside !== null && !isMoved) made.comment = beside
+  return made
+}
+
+function nodeOf(value: Json): Node {
+  const node = new Document(value, { aliasDuplicateObjects: false }).contents as Node
+  layOut(node)
+  return node
+}
+
+/** The value in the file. */
+function heldValue(node: Node | undefined): Json | undefined {
+  return node === undefined ? undefined : (node.toJSON() as Json)
 }

@@ -1,19 +1,25 @@
-import { Document, isMap, isScalar, isSeq, type Node, visit } from 'yaml'
+import { randomBytes } from 'node:crypto'
+import { Document, isMap, isScalar, isSeq, type Node, visit, type YAMLMap } from 'yaml'
 import { secretsIn } from '../checks/practice/leaked-secrets.ts'
-import type { Json } from '../json/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
 import { visible } from '../mcp/visible.ts'
+import type { FetchedToken } from './security.ts'
 import type { WrittenTool } from './tool.ts'
 
-export interface Written {
+interface Written {
   name: string
   prefix: string
   description: string
+  baseUrl: string
+  /** Headers of all tools. */
+  headers: Readonly<Record<string, string>>
   config: ReadonlyMap<string, string>
+  token: FetchedToken | undefined
   tools: readonly WrittenTool[]
   /** Lines at the top of the file. */
   head: readonly string[]
-  /** Comments beside values of `config`. */
-  comments: ReadonlyMap<string, string>
+  /** Beside `baseUrl`. */
+  comment: string | undefined
 }
 
 /** Maximum characters of a map on one line. */
@@ -21,28 +27,40 @@ const LINE = 96
 
 /** A configuration as YAML text. */
 export function configurationYaml(written: Written): string {
-  const { name, prefix, description, config, tools, head, comments } = written
-  const servers = [{ name, description, config: Object.fromEntries(config) }]
+  const { name, prefix, description, baseUrl, headers, config, token, tools, head, comment } = written
+  const server = {
+    ...{ description, baseUrl },
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(config.size > 0 && { config: Object.fromEntries(config) }),
+    ...(token && { credentials: credentialsOf(token) }),
+  }
   // Invisible characters in descriptions would be findings, and clients do not show them.
-  const shown = visible({ name, routers: [{ server: name, prefix }], servers, tools } as unknown as Json)
+  const shown = visible({ name, prefix, servers: [server], tools } as unknown as Json)
   const doc = new Document(shown, { aliasDuplicateObjects: false })
   layOut(doc)
-  const server = doc.getIn(['servers', 0])
-  if (isMap(server)) server.flow = false
-  const settings = doc.getIn(['servers', 0, 'config'])
-  if (isMap(settings)) {
-    settings.flow = false
-    for (const pair of settings.items) {
-      const comment = isScalar(pair.key) ? comments.get(String(pair.key.value)) : undefined
-      if (comment && isScalar(pair.value)) pair.value.comment = ` ${comment}`
-    }
-  }
+  const block = doc.getIn(['servers', 0]) as YAMLMap
+  block.flow = false
+  const address = block.get('baseUrl', true)
+  if (comment && isScalar(address)) address.comment = ` ${comment}`
+  const settings = block.get('config')
+  if (isMap(settings)) settings.flow = false
   const list = doc.get('tools')
   if (isSeq(list)) for (const [i, item] of list.items.entries()) if (i > 0) (item as Node).spaceBefore = true
   const text = doc.toString(LAYOUT)
   // The document's text must not be read as variables.
   const top = head.map((line) => `# ${line}\n`).join('')
-  return withoutSecrets((top + text).replaceAll('${', '$$${'))
+  return withoutSecrets((top + text).replaceAll('${', '$$${').replaceAll(VARIABLE, '$'))
+}
+
+/** Stands for the `$` of a variable until the document's own texts are escaped; no document can contain it. */
+const VARIABLE = `$${randomBytes(6).toString('hex')}`
+
+function credentialsOf({ tokenUrl, clientId, clientSecret, scopes }: FetchedToken): JsonObject {
+  return {
+    ...{ type: 'clientCredentials', tokenUrl },
+    ...{ clientId: `${VARIABLE}{${clientId}}`, clientSecret: `${VARIABLE}{${clientSecret}}` },
+    ...(scopes.length > 0 && { scopes }),
+  }
 }
 
 /** Layout of written files. */

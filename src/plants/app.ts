@@ -1,14 +1,21 @@
+import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono, type HonoRequest, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { bearerTable } from '../access/bearer.ts'
 import type { Logins } from '../access/failed-logins.ts'
-import { StoreError } from '../durable/store-error.ts'
-import { int64 } from './int64.ts'
-import { bodyOf, jsonArray } from './list-plants.ts'
-import { description } from './openapi.ts'
-import { Refusal, readNewPlant } from './request-body.ts'
-import { type Access, LIST_PIECE, type PlantSettings, type PlantStore } from './store.ts'
+import { ExactNumber, type Json, JsonLimitError, parse } from '../json/index.ts'
+import { StoreError } from '../store/store-error.ts'
+import { pause } from '../text/index.ts'
+import { int64, int64OfJson } from './int64.ts'
+import {
+  type Access,
+  LIST_PIECE,
+  type NewPlant,
+  type Plant,
+  type PlantSettings,
+  type PlantStore,
+} from './store.ts'
 
 type Variables = { access: Access }
 /** Counts wrong tokens by the address of a request. @param caller undefined: the token is wrong @returns what to answer instead */
@@ -146,4 +153,151 @@ function notAllowed(allow: string) {
 
 function refuse(c: PlantsContext, status: ContentfulStatusCode, message: string): Response {
   return c.json({ error: status, message }, status)
+}
+
+const FILE = new URL('../../schemas/plants.openapi.json', import.meta.url)
+
+/** The OpenAPI 3.1 document as JSON text, its one server being the base path it is served under. */
+export function description(basePath: string): string {
+  const document = JSON.parse(readFileSync(FILE, 'utf8'))
+  return JSON.stringify({ ...document, servers: [{ url: basePath }] })
+}
+
+/** UTF-16 units after which a piece of a list's text is handed on. */
+const PIECE = 65_536
+
+/** The JSON array of plants, as text in pieces of about 64 Ki characters or of one plant that is larger. */
+export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncGenerator<string, undefined> {
+  let piece = '['
+  let separator = ''
+  for await (const plants of lists)
+    for (const plant of plants) {
+      piece += separator + JSON.stringify(plant)
+      separator = ','
+      if (piece.length < PIECE) continue
+      await pause()
+      yield piece
+      piece = ''
+    }
+  yield `${piece}]`
+  return undefined
+}
+
+/**
+ * The body of an answer from pieces of text: one string for one piece, else a stream that reads on demand.
+ * @param breakOff called with a fault after the first two pieces, when it is too late for another status; ends the
+ *   connection, so that the client does not take the part for the whole. False if it cannot: then the stream fails
+ * @throws what `pieces` throws for the first two
+ */
+export async function bodyOf(
+  pieces: AsyncGenerator<string, undefined>,
+  breakOff: (error: Error) => boolean,
+): Promise<string | ReadableStream<Uint8Array>> {
+  const first = await pieces.next()
+  let ready: IteratorResult<string> | undefined = await pieces.next()
+  if (first.done || ready.done) return first.value ?? ''
+  const encoder = new TextEncoder()
+  // A client that goes away while a piece is read does not take the piece.
+  let gone = false
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(encoder.encode(first.value)),
+    async pull(controller) {
+      try {
+        const piece = ready ?? (await pieces.next())
+        ready = undefined
+        if (gone) return
+        if (piece.done) controller.close()
+        else controller.enqueue(encoder.encode(piece.value))
+      } catch (error) {
+        if (!gone && !breakOff(error as Error)) controller.error(new Error('the list broke off'))
+      }
+    },
+    async cancel() {
+      gone = true
+      await pieces.return(undefined)
+    },
+  })
+}
+
+/** The largest body of a request in bytes. */
+const MAX_BODY = 1024 * 1024
+
+/** Why a request is refused: an HTTP status and a sentence for its Error body. */
+export class Refusal {
+  constructor(
+    readonly status: 400 | 404 | 413 | 415,
+    readonly message: string,
+  ) {}
+}
+
+/** Reads the body of a create. Never throws. */
+export async function readNewPlant(request: HonoRequest): Promise<NewPlant | Refusal> {
+  const type = request.header('content-type')
+  if (!isJson(type))
+    return new Refusal(415, 'The content type must be application/json, in UTF-8 where it names a charset.')
+  const coding = request.header('content-encoding') ?? 'identity'
+  if (coding.toLowerCase() !== 'identity')
+    return new Refusal(415, 'The body must not be compressed: content codings are not supported.')
+  const bytes = await readBytes(request)
+  return bytes instanceof Refusal ? bytes : parseNewPlant(bytes)
+}
+
+/** Parses a create's body to a plant, or an error. Unknown properties are ignored. */
+export function parseNewPlant(bytes: Uint8Array): NewPlant | Refusal {
+  let text: string
+  let body: Json
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return new Refusal(400, 'The body is not valid UTF-8.')
+  }
+  try {
+    body = parse(text)
+  } catch (error) {
+    const { message } = error as Error
+    if (error instanceof JsonLimitError) return new Refusal(400, `The body is not accepted: ${message}.`)
+    return new Refusal(400, `The body is not JSON: ${message}.`)
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || body instanceof ExactNumber)
+    return new Refusal(400, 'The body must be a JSON object.')
+  const own = (name: string): Json | undefined => (Object.hasOwn(body, name) ? body[name] : undefined)
+  const name = own('name')
+  if (name === undefined) return new Refusal(400, 'The field "name" is required.')
+  if (typeof name !== 'string') return new Refusal(400, 'The field "name" must be a string.')
+  const tag = own('tag')
+  if (tag !== undefined && typeof tag !== 'string')
+    return new Refusal(400, 'The field "tag" must be a string, or be left out.')
+  const given = own('id')
+  if (given === undefined) return new Refusal(400, 'The field "id" is required.')
+  const id = int64OfJson(given)
+  if (typeof id === 'string') return new Refusal(400, `The field "id" ${id}.`)
+  return tag === undefined ? { id, name } : { id, name, tag }
+}
+
+/** Whether a value of `Content-Type` is application/json; a charset, if any, must be UTF-8. */
+function isJson(type: string | undefined): boolean {
+  const [essence = '', ...parameters] = (type ?? '').toLowerCase().split(';')
+  if (essence.trim() !== 'application/json') return false
+  return parameters.every((parameter) => {
+    const [name = '', value = ''] = parameter.split('=')
+    return name.trim() !== 'charset' || /^"?utf-?8"?$/.test(value.trim())
+  })
+}
+
+async function readBytes(request: HonoRequest): Promise<Uint8Array | Refusal> {
+  const tooLarge = new Refusal(413, `The body is larger than ${MAX_BODY} bytes.`)
+  if (Number(request.header('content-length') ?? 0) > MAX_BODY) return tooLarge
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    // Leaving the loop cancels the stream, so nothing beyond the limit is kept.
+    for await (const piece of request.raw.body ?? []) {
+      size += piece.byteLength
+      if (size > MAX_BODY) return tooLarge
+      pieces.push(piece)
+    }
+  } catch {
+    return new Refusal(400, 'The body ended before it was complete.')
+  }
+  return Buffer.concat(pieces)
 }

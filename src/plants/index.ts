@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
-import { requirePackages } from '../durable/packages.ts'
-import { StoreError } from '../durable/store-error.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { requirePackages } from '../text/packages.ts'
 import type { JudgeLogin } from './app.ts'
 import { LateStore } from './late.ts'
 import { lowdbStore } from './lowdb.ts'
@@ -11,7 +11,6 @@ import { openFile } from './store-file.ts'
 
 export type { JudgeLogin } from './app.ts'
 export { isPlantsPath } from './paths.ts'
-export type { Access, NewPlant, Plant, PlantStore } from './store.ts'
 
 /** The plant store, opened: `app` answers the paths that `isPlantsPath` is true for. */
 export interface Plants {

@@ -1,5 +1,5 @@
-import { StoreError } from '../durable/store-error.ts'
 import { retryPause } from '../net/index.ts'
+import { StoreError } from '../store/store-error.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { isAway, type Outage } from './outage.ts'
 import type { PlantStore } from './store.ts'

@@ -1,6 +1,6 @@
 import { type Adapter, Low } from 'lowdb'
-import { inTime, TimeOut } from '../durable/in-time.ts'
-import { StoreError } from '../durable/store-error.ts'
+import { inTime, TimeOut } from '../store/in-time.ts'
+import { StoreError } from '../store/store-error.ts'
 import { pause } from '../text/index.ts'
 import type { Snapshot, StoredPlant } from './plant-format.ts'
 import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts'
@@ -12,9 +12,6 @@ import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts
 export interface PlantAdapter extends Adapter<Snapshot> {
   erase(ids: readonly bigint[]): Promise<void>
 }
-
-/** Milliseconds that a change may take: a disk that does not answer, such as one behind a network, is no reason to wait for ever. */
-const WRITE_TIMEOUT = 20_000
 
 /** Changes the draft; false when there was nothing to change. `erases` is the id of the plant that it deletes. */
 interface Change {
@@ -55,7 +52,8 @@ class File {
       this.#queue.push({ ...change, resolve, reject })
       this.#flushing ??= this.#flushAll()
     })
-    return inTime(done, WRITE_TIMEOUT).catch((error) => {
+    // Milliseconds that a change may take: a disk that does not answer, such as one behind a network, is no reason to wait for ever.
+    return inTime(done, 20_000).catch((error) => {
       if (!(error instanceof TimeOut)) throw error
       throw new StoreError('unreachable', `the disk of the plant store: ${error.message}`)
     })

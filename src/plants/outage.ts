@@ -1,4 +1,4 @@
-import type { StoreError } from '../durable/store-error.ts'
+import type { StoreError } from '../store/store-error.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { PlantStore } from './store.ts'
 

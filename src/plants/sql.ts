@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type GeneratedAlways, type Kysely, type Migration, type SelectQueryBuilder, sql } from 'kysely'
-import { type Database, type DatabaseType, LIMITS, type Limits, openDatabase } from '../durable/database.ts'
-import { faultOf } from '../durable/sql-faults.ts'
-import { StoreError } from '../durable/store-error.ts'
+import { type Database, type DatabaseType, LIMITS, type Limits, openDatabase } from '../store/database.ts'
+import { faultOf } from '../store/sql-faults.ts'
+import { StoreError } from '../store/store-error.ts'
 import { type Access, LIST_PIECE, type NewPlant, type Page, type Plant, type PlantStore } from './store.ts'
 
 export interface Tables {

@@ -1,12 +1,12 @@
 import { open, readFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { decodeStore, reachFile, writeStore } from '../durable/file.ts'
-import { acquireLock, type Lock } from '../durable/lock.ts'
-import { StoreError, writeError } from '../durable/store-error.ts'
+import { decodeStore, reachFile, writeStore } from '../store/file.ts'
+import { acquireLock, type Lock } from '../store/lock.ts'
+import { StoreError, writeError } from '../store/store-error.ts'
 import type { PlantAdapter } from './lowdb.ts'
 import { erasures, read, type Snapshot, write } from './plant-format.ts'
 
-export interface StoreFile {
+interface StoreFile {
   snapshot: Snapshot
   adapter: PlantAdapter
   /** Lets go of the lock. No write may be under way. */

@@ -21,14 +21,16 @@ import { nodePair, type RequestHeaders, readBody } from '../mcp/index.ts'
 import { isLoopback } from '../net/index.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { inTurns, nearest, type Steps } from '../text/index.ts'
+import type { Console } from './console/console.ts'
+import { CONSOLE } from './console/layout.tsx'
+import { consolePage, isConsole } from './console-routes.ts'
+import { wantsPage } from './front-page.ts'
 import { clientAddress, otherEndOf, type Proxies } from './http-context.ts'
 import type { Reloads } from './reloads.ts'
 import { TableRefused } from './shared-parts.ts'
 import { type Status, shownFinding } from './status.ts'
-import { PAGE_HEADERS, statusPage } from './status-page.ts'
 
 export interface AdminRoutesParts {
-  /** Address of their listener. */
   bind: ListenAddress
   access: (asker: Asker) => AdminPrincipal | undefined
   guard: HostGuard
@@ -40,6 +42,8 @@ export interface AdminRoutesParts {
   status: (principal: AdminPrincipal) => Steps<Status> | Promise<Steps<Status>>
   /** The served configurations. */
   served: () => readonly Identity[]
+  /** Pages for people. */
+  console: Console
   onRefusedCredentials: OnRefusedCredentials
   logins: Logins
   /** Reads headers of proxies; absent: none is trusted. */
@@ -64,15 +68,11 @@ const METHODS: Record<string, readonly string[]> = {
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
-/** Maximum bytes of a reload's body, which contains at most a name. */
-const MAX_BODY = 4096
-
 /** Health checks reveal nothing, so every listener has them. */
 export const PROBES: ReadonlySet<string> = new Set(['/_health', '/_ready'])
 
-/** Whether a path is an admin route. */
 export function isAdminRoute(path: string): boolean {
-  return Object.hasOwn(METHODS, path)
+  return Object.hasOwn(METHODS, path) || isConsole(path)
 }
 
 /** The health checks alone, for a listener beside `admin.listen`. */
@@ -87,7 +87,7 @@ export function probesOnly(pages: AdminRoutes): AdminRoutes {
 export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
   const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins, proxies } = parts
   const isBoundHere = isLocal(bind)
-  async function page(c: Context, headers: RequestHeaders, principal: AdminPrincipal): Promise<HttpResponse> {
+  async function page(c: Context, principal: AdminPrincipal): Promise<HttpResponse> {
     const { path } = c.req
     if (path === '/_reload') return reload(c, parts)
     if (path === '/_diff') {
@@ -96,10 +96,7 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
     }
     if (path === '/metrics')
       return new HttpResponse(200, { 'content-type': metrics.contentType }, await metrics.text())
-    const shown = await inTurns(await status(principal))
-    const isForPeople = /\btext\/html\b/.test(headers.accept ?? '')
-    if (!isForPeople) return HttpResponse.json(shown, 200, NO_STORE)
-    return new HttpResponse(200, { ...PAGE_HEADERS, ...NO_STORE }, String(await inTurns(statusPage(shown))))
+    return HttpResponse.json(await inTurns(await status(principal)), 200, NO_STORE)
   }
 
   function askerOf(c: Context, headers: RequestHeaders): Asker {
@@ -117,8 +114,9 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
     const limited = isLogin && (principal ? logins.succeeded(address, path) : logins.failed(address))
     if (limited) return fault(429, limited.message, limited.headers)
     // Reloads and metrics concern all tenants.
-    const admitted = principal && (principal.tenant === undefined || path === '/_status')
-    if (admitted) return page(c, headers, principal)
+    if (principal?.tenant !== undefined && path !== '/_status')
+      return fault(403, `${path} concerns all tenants: it requires \`admin.token\` of the settings`)
+    if (principal) return page(c, principal)
     onRefusedCredentials(refusedCredentials(path, headers, address))
     return fault(
       401,
@@ -127,12 +125,24 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
     )
   }
 
+  function foreignOrigin({ origin, host }: RequestHeaders): HttpResponse | undefined {
+    if (origin === undefined || guard.allowsOrigin(origin, host)) return undefined
+    return fault(
+      403,
+      `Origin ${origin.slice(0, 100)} is not allowed; allow it by allowedOrigins of the settings`,
+    )
+  }
+
   function answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined {
     const { path, method } = c.req
+    if (isConsole(path)) return foreignOrigin(headers) ?? consolePage(c, headers, askerOf(c, headers), parts)
     const methods = Object.hasOwn(METHODS, path) ? METHODS[path] : undefined
     if (!methods) return undefined
     if (!methods.includes(method))
       return fault(405, `${path} only takes ${methods[0]}`, { allow: methods.join(', ') })
+    // People get the console, which asks them to log in.
+    if (path === '/_status' && wantsPage(headers.accept))
+      return new HttpResponse(303, { location: CONSOLE, ...NO_STORE })
     if (path === '/_health') return HttpResponse.json({ status: 'ok' })
     if (path === '/_ready') {
       const reason = unready()
@@ -140,13 +150,7 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
         ? HttpResponse.json({ status: 'ready' })
         : HttpResponse.json({ status: 'unready', reason }, 503, NO_STORE)
     }
-    const { origin } = headers
-    if (origin !== undefined && !guard.allowsOrigin(origin, headers.host))
-      return fault(
-        403,
-        `Origin ${origin.slice(0, 100)} is not allowed; allow it by allowedOrigins of the settings`,
-      )
-    return admit(c, path, headers)
+    return foreignOrigin(headers) ?? admit(c, path, headers)
   }
 
   return {
@@ -194,7 +198,7 @@ const BODY_FORM = 'The body must be empty to reload everything, or {"name": "…
 
 async function nameOf(c: Context): Promise<{ name: string | undefined } | { refused: HttpResponse }> {
   const reservation = memory.reserve()
-  const body = await readBody(c, MAX_BODY, reservation)
+  const body = await readBody(c, 4096, reservation)
   reservation.free()
   if ('failure' in body) return { refused: fault(body.failure === 'too-large' ? 413 : 400, BODY_FORM) }
   if (body.text.trim() === '') return { name: undefined }

@@ -4,13 +4,15 @@ import { hostStep, originStep } from '../access/host.ts'
 import { HttpResponse } from '../access/http-response.ts'
 import type { Refusal, Step } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
+import { CLIENT_DOCUMENT, clientDocument, clientDocumentUrl } from '../credentials/oauth/flow.ts'
 import { stringify } from '../json/index.ts'
-import { INVALID_REQUEST, type SessionRegistry } from '../mcp/index.ts'
+import { INVALID_REQUEST, type SessionRegistry, tooMuch } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type AdminRoutes, isAdminRoute, PROBES } from './admin-routes.ts'
 import { findEndpoint } from './endpoints.ts'
 import { clientAddress, HttpContext, HttpRequestHead, otherEndOf, type Proxies } from './http-context.ts'
+import type { LoginPages } from './login-pages.ts'
 import { nothingHere } from './nothing-here.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
@@ -27,12 +29,15 @@ export interface AppParts extends StepParts {
   table: () => Table
   registry: SessionRegistry
   log: Logger
-  /** The admin routes. */
   adminRoutes?: AdminRoutes
   plants?: Plants
   onForward?: OnForward
   /** Reads headers of proxies; absent: none is trusted. */
   proxies?: Proxies
+  /** `publicUrl` of the settings. */
+  publicUrl?: string | undefined
+  /** Pages where callers log in at servers. */
+  loginPages?: LoginPages | undefined
   /** Answers what another process serves, such as the admin routes; undefined: serve it here. */
   elsewhere?: Elsewhere
 }
@@ -64,7 +69,7 @@ export function createApp(parts: AppParts): Hono {
   for (const step of routeSteps(parts)) app.use(middleware(step))
   app.all('*', async (c) => {
     const context = c.get('context')
-    return (await context.endpoint.serve(context, registry)).toWeb()
+    return sent(context, await context.endpoint.serve(context, registry)).toWeb()
   })
   app.onError((error, { req }) => {
     unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)
@@ -82,7 +87,13 @@ function middleware(step: Step): MiddlewareHandler<Env> {
 }
 
 /** The admin routes, and paths where nothing is served. */
-function otherPages({ table, adminRoutes, guard }: AppParts): (c: Context) => Promise<HttpResponse> {
+function otherPages({
+  table,
+  adminRoutes,
+  guard,
+  publicUrl,
+  loginPages,
+}: AppParts): (c: Context) => Promise<HttpResponse> {
   const host = hostStep(guard)
   return async (c) => {
     const { path } = c.req
@@ -92,10 +103,18 @@ function otherPages({ table, adminRoutes, guard }: AppParts): (c: Context) => Pr
     const refused = isProbe ? undefined : await host.run(arrival)
     if (refused) return plainRefusal(refused)
     return (
+      clientDocumentOf(path, publicUrl) ??
+      loginPages?.(c, arrival.headers) ??
       adminRoutes?.answer(c, arrival.headers) ??
       nothingHere(c, adminRoutes?.isOpenTo(c, arrival.headers) ? table() : undefined)
     )
   }
+}
+
+/** How authorization servers get to know the gateway; undefined for other paths. */
+function clientDocumentOf(path: string, publicUrl: string | undefined): HttpResponse | undefined {
+  const url = path === CLIENT_DOCUMENT ? clientDocumentUrl(publicUrl) : undefined
+  return url === undefined ? undefined : HttpResponse.json(clientDocument(url))
 }
 
 /** The plant store, which checks credentials itself. */
@@ -123,6 +142,15 @@ function plantsOf(
 /** A refusal in the form of the admin routes. */
 function plainRefusal({ status, message, headers }: Refusal): HttpResponse {
   return HttpResponse.json({ error: status, message }, status, headers)
+}
+
+/** The response with the headers of every answer, unless there is no memory for it. */
+function sent({ lease, replyHeaders }: HttpContext, response: HttpResponse): HttpResponse {
+  const { status, headers, body } =
+    typeof response.body === 'string' && !lease.carries(response.body.length)
+      ? tooMuch('maxBuffered')
+      : response
+  return new HttpResponse(status, { ...replyHeaders, ...headers }, body)
 }
 
 /** Refused before its message is read, a request gets an error without an id (2025-11-25, Security Warning). */

@@ -6,8 +6,10 @@ import type { Step } from '../access/steps.ts'
 import type { OutboundRefusal } from '../build/outbound.ts'
 import type { Reload } from '../build/types.ts'
 import type { AuditSettings } from '../config/index.ts'
+import type { LoginEvent } from '../credentials/oauth/server-login.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import {
+  type ApprovalOutcome,
   type AuditSink,
   type CallLog,
   type LoggedRequest,
@@ -16,14 +18,16 @@ import {
   sessionName,
   shownUri,
 } from '../mcp/index.ts'
+import type { DeniedClass } from '../net/index.ts'
 import { AuditLog } from '../telemetry/audit-log.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { RedactionRecord } from '../telemetry/metrics.ts'
+import type { RedactionRecord, ReloadOutcome } from '../telemetry/metrics.ts'
+import type { Outcome } from '../telemetry/outcome.ts'
 import { seldom } from '../telemetry/seldom.ts'
 import { printableJson, shorten } from '../text/index.ts'
 import type { PinRecord } from '../upstream/index.ts'
-import type { AuditEvent, CallEvent } from './audit-events.ts'
-import { argumentsTeller } from './audited-arguments.ts'
+import { type AuditedArguments, argumentsTeller } from './audited-arguments.ts'
+import type { Edit } from './console/asked.ts'
 import type { OnReload } from './reloads.ts'
 
 /** Receives the events of the audit log. It holds a file, so close it. */
@@ -35,7 +39,9 @@ export interface Audit {
   onRateRefused(refusal: RateRefusal): void
   onOutboundRefusal(refusal: OutboundRefusal): void
   onPinChange(record: PinRecord): void
+  onLogin(event: LoginEvent): void
   onRedacted(record: RedactionRecord): void
+  onEdit(edit: Edit): void
   onReload: OnReload
   /** Records the configurations served from the start. */
   onStart(loaded: Reload): void
@@ -52,8 +58,6 @@ interface AuditParts {
 const EVERY = 60_000
 /** Maximum lines in that time about refused credentials of one client, for one reason. */
 const MAX_LOGINS = 30
-/** Maximum characters of values chosen by clients and servers. */
-const MAX_TEXT = 200
 
 /** Opens the audit log; if it cannot be written, that is reported and retried. */
 export async function openAudit(settings: AuditSettings, parts: AuditParts): Promise<Audit> {
@@ -106,8 +110,10 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
       sayRate(JSON.stringify([prefix, per, caller ?? address]), refusal)
     },
     onOutboundRefusal: (refusal) => write({ event: 'outbound-refused', ...refusal }),
-    onPinChange: (record) => write({ event: 'pin-change', ...record, name: shorten(record.name, MAX_TEXT) }),
+    onLogin: (event) => write({ event: 'login', ...event }),
+    onPinChange: (record) => write({ event: 'pin-change', ...record, name: shorten(record.name, 200) }),
     onRedacted: (record) => sayRedacted(JSON.stringify([record.tenant, record.server, record.kind]), record),
+    onEdit: (edit) => write({ event: 'edit', ...edit }),
     onReload(triggers, outcome, made) {
       if (!made) return write({ event: 'reload', outcome, triggers })
       const { ms, refused } = made
@@ -123,7 +129,6 @@ function lineOf(event: AuditEvent): string {
   return `{"time":"${timeText(Date.now())}",${printableJson(stringify(event)).slice(1)}`
 }
 
-/** Cache of the last second's text. */
 let last = { second: -1, text: '' }
 
 function timeText(time: number): string {
@@ -148,7 +153,7 @@ function auditStep(file: AuditLog): Step {
         ? {
             status: 503,
             message:
-              'The gateway cannot write its audit log, and takes no requests until it can (audit.fail: closed): try again later',
+              'The gateway refuses requests because it cannot write its audit log (audit.fail: closed): try again later',
             headers: { 'retry-after': RETRY_AFTER },
           }
         : undefined,
@@ -207,8 +212,8 @@ function callEvent(
     prefix: callLog.prefix,
     caller: callerName,
     address,
-    method: shorten(request.method, MAX_TEXT),
-    name: name && shorten(name, MAX_TEXT),
+    method: shorten(request.method, 200),
+    name: name && shorten(name, 200),
     session: sessionId && sessionName(sessionId),
     requestId,
     ms: tenths(ms),
@@ -223,7 +228,6 @@ function clientOf({ tenant, prefix }: CallLog, context: RequestContext) {
   return { tenant, prefix, caller: callerName, address }
 }
 
-/** The name or URI that a request is about. */
 function nameOf({ method, params }: Request): string | undefined {
   const about = method === 'completion/complete' && isObject(params.ref) ? params.ref : params
   if (typeof about.uri === 'string') return shownUri(about.uri)
@@ -232,4 +236,59 @@ function nameOf({ method, params }: Request): string | undefined {
 
 function tenths(ms: number): number {
   return Math.round(ms * 10) / 10
+}
+
+/** Events of the audit log; docs/audit.md describes them. Each line also has `time` (ISO 8601, UTC). */
+type AuditEvent =
+  | CallEvent
+  | ({ event: 'login-failed'; reason: string; leftOut?: number } & Visitor)
+  | ({ event: 'session-opened'; requestId: string } & SessionFacts)
+  | ({ event: 'session-closed'; ms: number } & SessionFacts)
+  | { event: 'reload'; outcome: ReloadOutcome; triggers: readonly string[]; ms?: number; refused?: string[] }
+  | { event: 'change'; generation: number; added: string[]; changed: string[]; removed: string[] }
+  | ({ event: 'rate-refused'; per: string; caller?: string; leftOut?: number } & Visitor)
+  | { event: 'outbound-refused'; tenant: string; class: DeniedClass; host: string }
+  | ({ event: 'pin-change' } & PinRecord)
+  | ({ event: 'login' } & LoginEvent)
+  | ({ event: 'edit' } & Edit)
+  | ({ event: 'redacted'; leftOut?: number } & RedactionRecord)
+  | { event: 'lines-dropped'; lines: number }
+
+interface Visitor {
+  /** Absent for the admin routes. */
+  tenant?: string
+  /** A prefix, or an admin path. */
+  prefix: string
+  /** Address of the client. */
+  address?: string
+}
+
+interface Client {
+  tenant: string
+  prefix: string
+  /** Name, if authenticated. */
+  caller: string | undefined
+  /** Address of the client. */
+  address: string | undefined
+}
+
+interface SessionFacts extends Client {
+  /** Distinguishes sessions; not the id, which would grant access. */
+  session: string
+}
+
+interface CallEvent extends Client, AuditedArguments {
+  event: 'call' | 'denial'
+  /** Reason of a denial. */
+  reason: 'rule' | 'scope' | 'approval' | 'login' | undefined
+  outcome: Outcome
+  /** MCP method. */
+  method: string
+  /** Name of the tool or prompt, or URI of the resource without its query. */
+  name: string | undefined
+  session: string | undefined
+  /** Result of asking for approval. */
+  approval: ApprovalOutcome | undefined
+  requestId: string
+  ms: number
 }

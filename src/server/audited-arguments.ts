@@ -17,11 +17,6 @@ export interface AuditedArguments {
   argumentsSize?: number
 }
 
-/** Maximum bytes of a call's values in a line. */
-const MAX_VALUES = 16 * 1024
-const MAX_NAMES = 64
-const MAX_NAME = 100
-
 /** @returns a function from arguments to their part of a line; undefined: nothing is logged */
 export function argumentsTeller({
   args,
@@ -38,12 +33,12 @@ export function argumentsTeller({
 }
 
 function namesOf(given: JsonObject): AuditedArguments {
-  const names = Object.keys(given).slice(0, MAX_NAMES)
-  return { argumentNames: names.map((name) => shorten(name, MAX_NAME)) }
+  const names = Object.keys(given).slice(0, 64)
+  return { argumentNames: names.map((name) => shorten(name, 100)) }
 }
 
 function valuesOf(given: JsonObject): AuditedArguments {
   const values = masked(given)
   const argumentsSize = Buffer.byteLength(stringify(values))
-  return argumentsSize > MAX_VALUES ? { ...namesOf(given), argumentsSize } : { arguments: values }
+  return argumentsSize > 16 * 1024 ? { ...namesOf(given), argumentsSize } : { arguments: values }
 }

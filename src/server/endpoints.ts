@@ -35,13 +35,12 @@ function messagesAt({ outerPrefix, route, path }: HttpContext): string {
   return path.endsWith('/') ? '../message' : 'message'
 }
 
-/** The MCP endpoint of a route and caller. */
 export function facing(
   { route, caller }: Pick<HttpContext, 'route' | 'caller'>,
   registry: SessionRegistry,
 ): McpEndpoint {
-  const { prefix, backend, callLog } = route
-  return { prefix, registry, caller, backend: backend as Backend, callLog }
+  const { prefix, backend, callLog, pipeline } = route
+  return { prefix, registry, caller, backend: backend as Backend, callLog, pipeline }
 }
 
 /**
@@ -53,13 +52,14 @@ function document({ text, type, etag, cacheControl }: PublicDocument): Endpoint 
     allow: 'GET, HEAD, OPTIONS',
     open: true,
     serve(context) {
-      if (context.method !== 'GET' && context.method !== 'HEAD') return methodNotAllowed(context, 'GET, HEAD')
+      if (context.method !== 'GET' && context.method !== 'HEAD')
+        return methodNotAllowed(context.method, 'GET, HEAD')
       const any = { 'access-control-allow-origin': '*' }
       const cached = {
         ...(etag !== undefined && { etag, 'access-control-expose-headers': 'ETag' }),
         ...(cacheControl !== undefined && { 'cache-control': cacheControl }),
       }
-      const headers = { ...context.replyHeaders, ...any, ...cached }
+      const headers = { ...any, ...cached }
       const known = context.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''))
       if (etag !== undefined && (known?.includes(etag) || known?.includes('*')))
         return new HttpResponse(304, headers)

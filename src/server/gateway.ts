@@ -1,48 +1,65 @@
 import type { Hono } from 'hono'
-import { type AdminPrincipal, createAdminAccess } from '../access/admin.ts'
+import { createAdminAccess } from '../access/admin.ts'
 import { countedLogins, FailedLogins, type Logins } from '../access/failed-logins.ts'
 import { createHostGuard, type HostGuard } from '../access/host.ts'
-import { defaultMaxBuffered, memory } from '../access/memory.ts'
-import { outerPrefixReader } from '../access/outer-prefix.ts'
 import { Overload } from '../access/overload.ts'
-import { Quota } from '../access/quota.ts'
-import { Rates } from '../access/rate.ts'
+import { callQuota } from '../access/quota.ts'
+import { partsOf, Rates } from '../access/rate.ts'
 import { refusals } from '../access/refusals.ts'
-import { partsOf } from '../access/share.ts'
 import { redisBuckets } from '../access/shared-buckets.ts'
-import { clientAddressReader, networkMatcher } from '../access/trusted-proxies.ts'
+import { clientAddressReader, networkMatcher, outerPrefixReader } from '../access/trusted-proxies.ts'
 import { EMPTY_TABLE } from '../build/table.ts'
 import type { Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
 import { type Cluster, createCluster } from '../cluster/index.ts'
-import type { ListenAddress, PlantSettings, ServerLimits, Settings } from '../config/index.ts'
+import {
+  clientBase,
+  isLocal,
+  type ListenAddress,
+  type PlantSettings,
+  type ServerLimits,
+  type Settings,
+} from '../config/index.ts'
+import { openVault, type Vault } from '../credentials/oauth/vault.ts'
 import { hasErrors } from '../findings/index.ts'
 import { headersOf, SessionRegistry, type StdioConnection } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
+import type { ConfigurationStore } from '../store/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { OpenTelemetry } from '../telemetry/otel.ts'
+import { inTurns } from '../text/index.ts'
 import { type AdminRoutesParts, createAdminRoutes, probesOnly } from './admin-routes.ts'
 import { type AppParts, createApp } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
-import { connectStdio } from './connect-stdio.ts'
+import { createTexts } from './configuration-texts.ts'
+import { ConsoleLogins } from './console/access.ts'
+import type { ConsoleParts } from './console/asked.ts'
+import { type Console, createConsole } from './console/console.ts'
+import { Recorder } from './console/recorder.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { clientAddress, otherEndOf } from './http-context.ts'
 import { type LiveOptions, LiveTable, type Made } from './live.ts'
-import { reportOutboundRefusal } from './outbound-refusal.ts'
-import { reportRefusedCredentials } from './refused-credentials.ts'
-import { reportRefusedRates } from './refused-rates.ts'
+import { createLoginPages } from './login-pages.ts'
 import { createReloads, type OnReload, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
+import {
+  reportOutboundRefusal,
+  reportRefusedCredentials,
+  reportRefusedRates,
+  resilienceFactory,
+} from './reported-refusals.ts'
 import type { Elsewhere, ServingStatus, Shared, Workers } from './shared-parts.ts'
-import { servingStatus, statusSteps } from './status.ts'
-import { resilienceFactory } from './upstream-faults.ts'
+import { type StatusParts, servingStatus, statusSteps } from './status.ts'
+import { connectStdio } from './stdio-context.ts'
 
 export interface GatewayOptions extends LiveOptions {
-  /** Of a worker: state shared with the others. */
+  /** In a worker: state shared with the others. */
   shared?: Shared
   /** If workers serve what this process reads. */
   workers?: Workers
+  /** The store that `paths` reads, for the console. */
+  store?: ConfigurationStore | undefined
 }
 
 /** A running gateway. It holds connections and processes, so close it. */
@@ -63,6 +80,7 @@ export interface Gateway {
   beginDrain(): void
   /** Addresses where this gateway listens, to which tools must not connect. Add each address. */
   ownAddresses: OwnAddresses
+  console: Pick<Console, 'logins'>
   /** Requests reloads; concurrent requests are combined. */
   reloads: Reloads
   /** Reads all configurations or one again, and swaps the table. Reloads never overlap. */
@@ -89,7 +107,10 @@ export interface Gateway {
 export async function createGateway(
   given: GatewayOptions,
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
-  const options = withLiveParts(given)
+  const { vault: vaultSettings } = given.settings
+  const vault = vaultSettings && (await openVault(vaultSettings))
+  if (vault && !given.shared) tidy(vault, vaultSettings?.previousKey !== undefined, given.log)
+  const options = { ...withLiveParts(given), vault }
   const { settings, log, shared, workers } = options
   const limits = partsOf(settings.limits, shared?.share)
   const registry = new SessionRegistry({ ...limits, countsOwnOnly: shared !== undefined })
@@ -105,19 +126,22 @@ export async function createGateway(
       onDropped: () => metrics.auditDropped(),
       tenantOf: (prefix) => live.table.routes.get(prefix)?.tenant,
     }))
+  // With workers, the console has no calls to show.
+  const recorder = shared || workers ? undefined : new Recorder(settings.console?.contents ?? false)
   const live: LiveTable = new LiveTable(options, registry, {
     onCall: metrics.call,
     onSession: metrics.session,
     onUnanswered: metrics.unanswered,
     onUpstreamCall: metrics.upstreamCall,
     onUpstreamSession: metrics.upstreamSession,
+    recorder,
     tracer: telemetry?.tracer,
     onStream: (record) => metrics.stream(record),
     onRedacted: both(metrics.redacted, audit?.onRedacted),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
     rates: new Rates(settings.rate, redis, undefined, shared?.share),
     createResilience: resilienceFactory(options.log, () => metrics),
-    ...(audit && { auditSink: audit.auditSink, onPinChange: audit.onPinChange }),
+    ...(audit && { auditSink: audit.auditSink, onPinChange: audit.onPinChange, onLogin: audit.onLogin }),
   })
   const onRefusal = both(reportOutboundRefusal(log, metrics), audit?.onOutboundRefusal)
   const loaded = await live.load()
@@ -126,22 +150,43 @@ export async function createGateway(
     registry.close()
     redis?.close()
     await live.close()
+    await vault?.close()
     await audit?.close()
     await telemetry?.close()
     return { ...loaded, gateway: undefined }
   }
   // With workers, the parent logs the start.
   if (!shared) audit?.onStart(loaded)
-  limitMemory(limits)
-  const gateway = await serve({ ...options, limits }, live, registry, { metrics, audit }, readiness)
+  const gateway = await serve({ ...options, limits }, live, registry, { metrics, audit, recorder }, readiness)
   const { close } = gateway
   gateway.close = async () => {
     await close()
     redis?.close()
+    await vault?.close()
     // Closing still produces lines.
     await Promise.all([audit?.close(), telemetry?.close()])
   }
   return { ...loaded, gateway }
+}
+
+/** Removes unused pages, and encrypts logins with a new key, while the gateway serves. */
+function tidy(vault: Vault, hasNewKey: boolean, log: GatewayOptions['log']): void {
+  if (!hasNewKey) {
+    vault
+      .removeExpired(Date.now())
+      .catch(({ message: reason }: Error) => log.warn({ reason }, 'the vault could not be read'))
+    return
+  }
+  vault
+    .reseal()
+    .then(({ sealed: logins, unreadable }) => {
+      if (unreadable)
+        log.warn({ logins: unreadable }, 'neither `vault.key` nor `previousKey` opens some logins')
+      log.info({ logins }, 'logins are encrypted with `vault.key`; `previousKey` can be removed')
+    })
+    .catch(({ message: reason }: Error) =>
+      log.warn({ reason }, 'not every login could be encrypted with `vault.key`'),
+    )
 }
 
 /** Options for the table that concern workers. */
@@ -168,15 +213,17 @@ async function openTelemetry(
 interface Observers {
   metrics: Metrics
   audit: Audit | undefined
+  recorder: Recorder | undefined
 }
 
 async function serve(
-  { settings, limits, log, version, shared, workers }: GatewayOptions & { limits: ServerLimits },
+  options: GatewayOptions & { limits: ServerLimits },
   live: LiveTable,
   registry: SessionRegistry,
   observers: Observers,
   readiness: Readiness,
 ): Promise<Gateway> {
+  const { settings, limits, log, version, shared, workers, vault } = options
   const { metrics } = observers
   const startedAt = new Date().toISOString()
   const { admin, tenants } = settings
@@ -192,6 +239,9 @@ async function serve(
   const guardOf = (bind: string) => createHostGuard({ bind, ...settings })
   const guard = guardOf(settings.host)
   const cluster = clusterOf(settings, foreignSecrets(log, metrics), shared)
+  const status = statusOf(live, registry, { version, startedAt, settings, workers, reloads })
+  const sources = { live, registry, readiness, status, app: (): Hono => served, cluster, reloads }
+  const console = consoleOf(options, { ...sources, ...observers })
   const pages = {
     ...credentials,
     ...proxies,
@@ -200,16 +250,14 @@ async function serve(
     diff: () => live.diff(),
     unready: readiness.unready,
     metrics,
-    status: async (principal: AdminPrincipal) => {
-      const parts = { live, registry, version, startedAt, settings, workers: await workers?.statuses() }
-      return statusSteps({ ...parts, history: reloads.history() }, principal)
-    },
+    status,
+    console,
     served: () => [...live.table.prepared.values()],
   }
   const adminRoutes = createAdminRoutes({ ...pages, bind: settings, guard })
   const adminApp = admin?.listen && adminAppOf(admin.listen, { registry, log, guardOf, pages })
   const common = commonParts(live, registry, { limits, log }, observers)
-  const app = createApp({
+  const served = createApp({
     ...common,
     overload: new Overload(settings.limits.maxEventLoopDelay),
     guard,
@@ -217,6 +265,8 @@ async function serve(
     adminRoutes: adminApp ? probesOnly(adminRoutes) : adminRoutes,
     ...proxies,
     ...credentials,
+    publicUrl: settings.publicUrl,
+    loginPages: loginPagesOf(settings, vault, live, log),
     clientCertificates: settings.tls?.clientCa !== undefined,
     onForward: metrics.forwarded,
     ...(cluster && { cluster }),
@@ -224,13 +274,14 @@ async function serve(
     ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
   })
   return {
-    app,
+    app: served,
     ...(adminApp && { adminApp }),
     registry,
     table: () => live.table,
     startServers: () => live.start(),
     unready: readiness.unready,
     ownAddresses: live.outbound.own,
+    console,
     beginDrain() {
       draining = true
       registry.endStreams()
@@ -241,13 +292,78 @@ async function serve(
     ...asWorker(live, registry, metrics),
     connect: (route: Route, send: (line: string) => void) => connectStdio(common, route, send),
     onLoopDelay: metrics.loopDelay,
-    async close() {
-      await reloads.close()
-      registry.close()
-      await live.close()
-      await cluster?.close()
-      await plants?.close()
-    },
+    close: () => closeAll([reloads, registry, live, cluster, plants]),
+  }
+}
+
+function loginPagesOf(
+  { publicUrl }: Settings,
+  vault: Vault | undefined,
+  live: LiveTable,
+  log: GatewayOptions['log'],
+): AppParts['loginPages'] {
+  const logins = () => [...live.table.prepared.values()].flatMap(({ callerLogins = [] }) => callerLogins)
+  return vault && publicUrl !== undefined
+    ? createLoginPages({ vault, publicUrl, log, now: Date.now, logins })
+    : undefined
+}
+
+/** Closes one after the other. */
+async function closeAll(parts: readonly ({ close(): unknown } | undefined)[]): Promise<void> {
+  for (const part of parts) await part?.close()
+}
+
+interface ConsoleSources extends Pick<ConsoleParts, 'recorder' | 'app'> {
+  cluster: Cluster | undefined
+  live: LiveTable
+  registry: SessionRegistry
+  readiness: Readiness
+  status: AdminRoutesParts['status']
+  reloads: Reloads
+  audit: Audit | undefined
+}
+
+function consoleOf(
+  { settings, paths, store, workers }: GatewayOptions,
+  { live, registry, readiness, status, recorder, app, cluster, reloads, audit }: ConsoleSources,
+): Console {
+  const { proxies } = proxiesOf(settings)
+  return createConsole({
+    table: () => live.table,
+    status: async (principal) => inTurns(await status(principal)),
+    unready: () => readiness.unready(),
+    findings: () => live.findings,
+    revisionsAt: (prefix) => registry.revisionsAt(prefix),
+    replicas: () => cluster?.reach(undefined).others() ?? [],
+    recorder,
+    calls: !workers && (settings.console?.calls ?? isLocal(settings)),
+    app,
+    base: clientBase(settings),
+    logins: new ConsoleLogins(),
+    texts: createTexts({ paths: typeof paths === 'function' ? [] : paths, store, settings, live }),
+    reload: () => reloads.request('console'),
+    onEdit: (edit) => audit?.onEdit(edit),
+    addressOf: (c) => clientAddress(otherEndOf(c), headersOf(c), proxies),
+  })
+}
+
+/** Makes the status of now. */
+function statusOf(
+  live: LiveTable,
+  registry: SessionRegistry,
+  {
+    workers,
+    reloads,
+    ...facts
+  }: Pick<StatusParts, 'version' | 'startedAt' | 'settings'> & {
+    workers: Workers | undefined
+    reloads: Reloads
+  },
+): AdminRoutesParts['status'] {
+  return async (principal) => {
+    const [statuses, logins] = await Promise.all([workers?.statuses(), live.logins()])
+    const parts = { ...facts, live, registry, logins, workers: statuses, history: reloads.history() }
+    return statusSteps(parts, principal)
   }
 }
 
@@ -271,7 +387,7 @@ function clusterOf(
   return cluster && createCluster(cluster, { ...limits, onForeign })
 }
 
-/** What the parent requests from a worker, and a worker from the parent. */
+/** Requests of the parent to a worker, and of a worker to the parent. */
 function asWorker(
   live: LiveTable,
   registry: SessionRegistry,
@@ -303,15 +419,10 @@ function commonParts(
   return {
     table: () => live.table,
     registry,
-    calls: callQuota(limits),
+    calls: callQuota(limits.maxCallsPerPrefix),
     audit: audit?.step,
     onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
   }
-}
-
-function limitMemory({ maxBuffered = defaultMaxBuffered(), maxQueued }: ServerLimits): void {
-  memory.limit = maxBuffered
-  memory.queueLimit = maxQueued
 }
 
 /** Handling of wrong credentials, on routes and admin routes. */
@@ -359,13 +470,6 @@ function both<Event>(first: (event: Event) => void, second?: (event: Event) => v
     first(event)
     second(event)
   }
-}
-
-function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits): Quota {
-  return new Quota({
-    prefix: ['maxCallsPerPrefix', maxCallsPerPrefix],
-    caller: ['maxCallsPerCaller', maxCallsPerCaller],
-  })
 }
 
 interface AdminAppParts {

@@ -14,7 +14,7 @@ export interface Readiness {
   plantsAvailable?: () => boolean
 }
 
-export interface GaugeParts extends Pick<LiveOptions, 'connections'> {
+interface GaugeParts extends Pick<LiveOptions, 'connections'> {
   /** Undefined until it exists. */
   live: () => LiveTable
   registry: SessionRegistry
@@ -80,6 +80,18 @@ function breakerStates({ table: { prepared, routes } }: LiveTable): Sample[] {
   return [...worst.values()]
 }
 
+function loginGauge(live: GaugeParts['live']): GaugeDefinition {
+  return {
+    name: 'plantgw_login_missing',
+    help: '1 for each server that needs a login of the operator and has none that can be read, 0 if it has one',
+    read: async () =>
+      (await live().logins()).map(({ tenant, configuration, server, state }) => ({
+        labels: { tenant, configuration, server },
+        value: Number(state !== 'present'),
+      })),
+  }
+}
+
 /** Gauges with current values. */
 export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
   const { live, registry } = parts
@@ -95,6 +107,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       help: 'Circuit breaker of a server, the worst of its origins: 0 closed, 1 half-open, 2 open',
       read: () => breakerStates(live()),
     },
+    loginGauge(live),
     {
       name: 'plantgw_generation',
       help: 'Number of the table that is served; a reload that changes something counts it up',
@@ -140,7 +153,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
     {
       name: 'plantgw_buffered_bytes',
       over: 'sum',
-      help: 'Bytes of requests, answers and messages that the process holds (limits.maxBuffered)',
+      help: 'Bytes of requests, answers and messages that the process holds',
       read: () => plain(memory.used),
     },
     {

@@ -13,13 +13,12 @@ import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
   headersOf,
+  type KeptResults,
   nodePair,
   type Replicas,
   type RequestContext,
   type RequestHeaders,
-  type Results,
   readBody,
-  resultsOf,
   type SessionRegistry,
   sessionIdOf,
   UnservedSpans,
@@ -87,7 +86,6 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   private others: Replicas | undefined
   private client: string | undefined
   private permitted: Permissions | undefined
-  private kept: Results | undefined
 
   /**
    * @param registry sessions and kept results of all callers
@@ -158,9 +156,13 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     return this.others
   }
 
-  get results(): Results | undefined {
-    if (this.route.keepsResults) this.kept ??= resultsOf(this.registry.results, this.route.prefix, this)
-    return this.kept
+  /** Only the gateway itself can pass it with a request. */
+  get onRecorded(): RequestContext['onRecorded'] {
+    return (this.c.env as Pick<RequestContext, 'onRecorded'> | undefined)?.onRecorded
+  }
+
+  get results(): KeptResults | undefined {
+    return this.route.keepsResults ? this.registry.results : undefined
   }
 
   sessionId(): string | undefined {
@@ -232,7 +234,6 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   }
 }
 
-/** The address at the other end of the connection. */
 export function otherEndOf(c: Context): string | undefined {
   return nodePair(c).incoming?.socket?.remoteAddress
 }

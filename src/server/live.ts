@@ -8,6 +8,9 @@ import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../bu
 import type { BuildOptions, Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
 import { secretsOf } from '../cluster/index.ts'
 import { type Env, qualifiedName, type ReadConfigurationsResult } from '../config/index.ts'
+import { loginName } from '../credentials/oauth/flow.ts'
+import type { LoginState, ServerLogin } from '../credentials/oauth/server-login.ts'
+import { type Finding, sortFindings } from '../findings/index.ts'
 import type { SessionRegistry } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
@@ -25,7 +28,7 @@ export interface LiveOptions extends BuildOptions {
   handOn?: Workers['handOn']
   /** Secrets that seal handles. Default: those of the settings. */
   sealSecrets?: readonly string[]
-  /** Of a worker: notifies the others about MCP servers. */
+  /** In a worker: notifies the others about MCP servers. */
   otherWorkers?: OtherWorkers
 }
 
@@ -59,6 +62,8 @@ type Heard = Pick<
   | 'onPinChange'
   | 'onRedacted'
   | 'auditSink'
+  | 'onLogin'
+  | 'recorder'
   | 'tracer'
   | 'rates'
   | 'createResilience'
@@ -77,8 +82,10 @@ export class LiveTable {
   refused: ReadonlySet<string> = new Set()
   /** Whether the store was readable at least once; always true for files. */
   isRead = false
+  /** Findings of the last reading of each file. */
+  findings: readonly Finding[] = []
   /** Environment of the last reading. */
-  private env: Env
+  env: Env
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
@@ -169,14 +176,33 @@ export class LiveTable {
     const { prepared, findings, refused } = await assemble(reading, before, context)
     const changes = changesOf(before, prepared)
     const configurations = differenceOf(before, prepared, changes)
-    return { ...changes, generation, refused, findings, configurations }
+    const kept = refused.filter((id) => before.has(id))
+    return { ...changes, generation, refused, kept, findings, configurations }
   }
 
-  /** Starts servers as their policies require, without waiting, as one may be slow or hang. */
+  /**
+   * Starts servers as their policies require, without waiting, as one may be slow or hang, and reports missing logins.
+   */
   start(before: Table = EMPTY_TABLE): void {
+    if (!this.options.otherWorkers)
+      for (const [, { logins = [] }] of changed(this.table.prepared, before.prepared))
+        for (const login of logins) this.reportLogin(login).catch(unexpected('the login of a server'))
     if (this.options.handOn) return
     for (const [, { proxy }] of changed(this.table.proxies, before.proxies))
       proxy.start().catch(unexpected('the start of an MCP server'))
+  }
+
+  /** The logins of the operator that servers need, with their states. */
+  logins(): Promise<LoginStatus[]> {
+    const all = [...this.table.prepared.values()].flatMap(({ logins = [] }) => logins)
+    return Promise.all(all.map(loginStatus))
+  }
+
+  private async reportLogin(login: ServerLogin): Promise<void> {
+    const { state, ...about } = await loginStatus(login)
+    if (state === 'present') return
+    const text = state === 'unknown' ? 'the login of a server cannot be read' : 'a server needs a login'
+    this.options.log.warn({ ...about, command: `plantgw login ${loginName(login.server)}` }, text)
   }
 
   async close(): Promise<void> {
@@ -213,6 +239,7 @@ export class LiveTable {
     const isSame = Object.values(changes).every((names) => names.length === 0)
     const { generation = before.generation + 1 } = reading
     const table = isSame ? before : buildTable(generation, prepared)
+    const found = strict ? everything(reading, made.findings) : made.findings
     const commit = () => {
       this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
       this.table = table
@@ -224,30 +251,55 @@ export class LiveTable {
       const { asked } = made
       const others = asked ? [...this.refused].filter((one) => !asked.has(one)) : []
       this.refused = new Set([...refused, ...others])
+      const files = new Set(found.map(({ file }) => file))
+      for (const id of asked ?? [])
+        for (const one of [before.prepared.get(id), prepared.get(id)]) if (one) files.add(one.file)
+      const kept = asked ? this.findings.filter(({ file }) => !files.has(file)) : []
+      this.findings = sortFindings([...found, ...kept])
     }
-    const found = strict ? everything(reading, made.findings) : made.findings
     const result = { ...changes, generation: table.generation, refused, findings: found }
     return { result, reading, ...(!isSame && { next: table }), commit }
   }
 }
 
-/** Builds the table of the valid configurations without starting or calling anything. */
-export async function previewTable(options: BuildOptions): Promise<Loaded & { table: Table }> {
+/**
+ * Builds the table of the valid configurations without starting or calling anything.
+ * @param http for what is called with parts of the table
+ */
+export async function previewTable(
+  options: BuildOptions,
+  http = new HttpClient(),
+): Promise<Loaded & { table: Table }> {
   const reading = await sourceOf(options)(options.env, rulesOf(options.settings))
-  const context = { ...contextOf(options, options.env), http: new HttpClient(), proxies: new Map() }
+  const outbound = new Outbound(options.settings)
+  const context = { ...contextOf(options, options.env), http, outbound, proxies: new Map() }
   const { prepared, findings } = await assemble(reading, new Map(), context)
   const found = options.skipInvalid ? findings : everything(reading, findings)
   return { table: buildTable(1, prepared), findings: found, sources: reading.sources }
+}
+
+/** A login that a server needs. */
+export interface LoginStatus {
+  server: string
+  configuration: string
+  tenant: string
+  /** `unknown`: the vault cannot be read. */
+  state: LoginState | 'unknown'
+}
+
+async function loginStatus(login: ServerLogin): Promise<LoginStatus> {
+  const { name: server, configuration, tenant } = login.server
+  return { server, configuration, tenant, state: await login.state().catch(() => 'unknown' as const) }
 }
 
 function sourceOf({ paths }: BuildOptions): ConfigurationSource {
   return typeof paths === 'function' ? paths : fromPaths(paths)
 }
 
-function contextOf({ settings, log, version }: BuildOptions, env: Env) {
-  const { limits, redact, tenants, publicUrl, synonyms } = settings
+function contextOf({ settings, log, version, vault }: BuildOptions, env: Env) {
+  const { limits, redact, tenants, publicUrl } = settings
   const known = { ...(tenants && { tenants }), ...(publicUrl !== undefined && { publicUrl }) }
-  return { env, limits, redact, log, version, synonyms, ...known }
+  return { env, limits, redact, log, version, vault, ...known }
 }
 
 /** The successor of each replaced proxy. */

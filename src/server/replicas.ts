@@ -1,7 +1,7 @@
 import { decodeClient, encodeClient } from '../access/forwarded-connection.ts'
 import { HttpResponse } from '../access/http-response.ts'
 import { limitReached } from '../access/refusals.ts'
-import type { Step } from '../access/steps.ts'
+import type { Refusal, Step } from '../access/steps.ts'
 import {
   CLIENT_HEADER,
   type Cluster,
@@ -39,6 +39,8 @@ import { pathOf } from '../text/index.ts'
 import { mirrored } from '../upstream/index.ts'
 import type { HttpContext } from './http-context.ts'
 
+const MISDIRECTED: Refusal = { status: 421, message: 'The request was forwarded to another replica' }
+
 /** Recognizes requests of other replicas, and adds the requested proof to their responses. */
 export function replicaStep(cluster: Cluster): Step {
   return {
@@ -47,10 +49,13 @@ export function replicaStep(cluster: Cluster): Step {
       const hop = request.headers[HOP_HEADER]
       const received = hop === undefined ? undefined : cluster.receive(hop, request.method, request.target())
       if (received === undefined) return undefined
+      const { proof, by } = received
+      // To forward it again might never end.
+      if (proof === undefined) return MISDIRECTED
       request.forwarded = true
-      const client = received.by === 'worker' ? request.headers[CLIENT_HEADER] : undefined
+      const client = by === 'worker' ? request.headers[CLIENT_HEADER] : undefined
       if (client !== undefined) request.clientConnection = decodeClient(client)
-      request.replyHeaders[PROOF_HEADER] = received.proof
+      request.replyHeaders[PROOF_HEADER] = proof
       const from = request.headers[FROM_HEADER]
       const greeting = from === undefined ? undefined : cluster.greet(from)
       if (!greeting) return undefined
@@ -82,7 +87,7 @@ export function foreignSecrets(log: Logger, metrics: Pick<Metrics, 'foreignSecre
   }
 }
 
-export interface ReplicaParts {
+interface ReplicaParts {
   cluster: Cluster
   registry: SessionRegistry
   log: Logger
@@ -138,7 +143,7 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
     if (!('body' in outcome && outcome.body instanceof ReadableStream)) ended()
     const noted = note(outcome, lineOf(owner), gone.signal, parts)
     if (!noted) return undefined
-    if ('message' in noted) return rpcError(context, noted.status, failure(noted.message), id)
+    if ('message' in noted) return rpcError(noted.status, failure(noted.message), id)
     const { status, headers } = noted
     return new HttpResponse(status, { ...headers, ...ownProof(context) }, noted.body ?? '')
   }
@@ -155,10 +160,11 @@ export function replicasOf(context: HttpContext, parts: ReplicaParts): Replicas 
     unseal: (state) => cluster.unseal(state, bound),
     isOwn,
     mark: () => markOf(address),
-    marked: (mark) => (reach.isForwarded ? undefined : reach.others().find((other) => isMarkOf(mark, other))),
+    addressOf: (mark) =>
+      reach.isForwarded ? undefined : reach.others().find((other) => isMarkOf(mark, other)),
     forward,
-    hasPlaces: cluster.placeOf !== undefined && !context.forwarded,
-    inPlace(key, body, id) {
+    sharesServers: cluster.placeOf !== undefined && !context.forwarded,
+    fromOwner(key, body, id) {
       const owner = context.forwarded ? undefined : cluster.placeOf?.(key)
       return owner === undefined || isOwn(owner) ? undefined : forward(owner, body, id)
     },

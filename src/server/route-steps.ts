@@ -20,7 +20,6 @@ export interface StepParts {
   overload?: Overload
   /** Absent: a single process. */
   cluster?: Cluster
-  /** Whether clients have certificates. */
   clientCertificates?: boolean
   /** Called for every request with refused credentials. */
   onRefusedCredentials?: OnRefusedCredentials

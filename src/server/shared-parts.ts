@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { HttpResponse } from '../access/http-response.ts'
-import type { Share } from '../access/share.ts'
+import type { Share } from '../access/rate.ts'
 import type { Reload, Table } from '../build/types.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Env } from '../config/index.ts'
@@ -44,11 +44,11 @@ export interface Workers {
   isServing(): boolean
   /** Counts of each worker, including those that have ended. */
   counted(): Promise<readonly Counted[]>
-  /** What each worker serves now. */
+  /** The table of each worker. */
   statuses(): Promise<readonly WorkerStatus[]>
 }
 
-/** What a process serves now. */
+/** The table of a process. */
 export interface ServingStatus {
   /** Client sessions. */
   sessions: number

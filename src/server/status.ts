@@ -5,7 +5,7 @@ import { clientBase, endpointPath, type Settings } from '../config/index.ts'
 import type { SessionRegistry } from '../mcp/index.ts'
 import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
-import type { LiveTable } from './live.ts'
+import type { LiveTable, LoginStatus } from './live.ts'
 import type { PastReload } from './reloads.ts'
 import type { ServingStatus, WorkerStatus } from './shared-parts.ts'
 
@@ -20,12 +20,13 @@ export interface Status {
   swappedAt: string
   configurations: ConfigurationStatus[]
   prefixes: PrefixStatus[]
-  /** Client sessions. */
   sessions: number
   /** Open streams of all clients; only for administrators of all tenants. */
   streams?: number
   /** With several workers; only for administrators of all tenants. */
   workers?: Pick<WorkerStatus, 'worker' | 'pid' | 'startedAt' | 'connections' | 'sessions'>[]
+  /** Logins of the operator that servers need; absent: none. */
+  logins?: LoginStatus[]
   /** Newest first. */
   reloads: ReloadStatus[]
 }
@@ -76,6 +77,7 @@ export type ReloadStatus = Pick<
 export interface StatusParts {
   live: LiveTable
   registry: SessionRegistry
+  logins: readonly LoginStatus[]
   history: readonly PastReload[]
   version: string
   startedAt: string
@@ -87,7 +89,7 @@ export interface StatusParts {
 
 /** The status for an administrator, in steps, as thousands of prefixes take long. */
 export function* statusSteps(
-  { live, registry, history, version, startedAt, workers, settings }: StatusParts,
+  { live, registry, logins, history, version, startedAt, workers, settings }: StatusParts,
   { tenant }: AdminPrincipal,
 ): Steps<Status> {
   const { table } = live
@@ -96,6 +98,7 @@ export function* statusSteps(
   const prepared = [...table.prepared.values()].filter(mine)
   const serving = workers ?? [servingStatus(live, registry)]
   const routes = [...table.routes.values()].filter(mine)
+  const ownLogins = logins.filter(mine)
   const ofTenant = tenant === undefined ? undefined : prepared
   return {
     version,
@@ -110,6 +113,7 @@ export function* statusSteps(
       streams: serving.reduce((sum, { streams }) => sum + streams, 0),
       ...(workers && { workers: workers.map(workerStatus) }),
     }),
+    ...(ownLogins.length && { logins: ownLogins }),
     reloads: yield* mapped(history, (past) => reloadStatus(past, ofTenant)),
   }
 }

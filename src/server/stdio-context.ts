@@ -1,23 +1,28 @@
 import { isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import { limitsStep } from '../access/limits-step.ts'
 import { parsedSize } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
+import type { Quota } from '../access/quota.ts'
 import type { Meter } from '../access/rate.ts'
+import { type RateRefusal, rateStep } from '../access/rate-step.ts'
 import type { Peer, RequestLease } from '../access/request-lease.ts'
-import type { Approval, StepRequest } from '../access/steps.ts'
-import type { Route } from '../build/types.ts'
+import { type Approval, runSteps, type Step, type StepRequest } from '../access/steps.ts'
+import type { Route, Table } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
   type KeptResults,
   type LineContext,
   type RequestContext,
-  type Results,
-  resultsOf,
+  type SessionRegistry,
+  StdioConnection,
   UnservedSpans,
 } from '../mcp/index.ts'
+import { facing } from './endpoints.ts'
 import { newRequestId } from './http-context.ts'
 
 /** One line of standard input as a request to a route, from a single anonymous caller. */
-export class StdioContext implements LineContext, StepRequest {
+class StdioContext implements LineContext, StepRequest {
   readonly isLine = true
   readonly method = 'POST'
   readonly path: string
@@ -45,7 +50,6 @@ export class StdioContext implements LineContext, StepRequest {
   private leaves: (() => void)[] = []
   private left = false
   private permitted: Permissions | undefined
-  private kept: Results | undefined
 
   /** @param allKept kept results of all callers */
   constructor(
@@ -73,9 +77,8 @@ export class StdioContext implements LineContext, StepRequest {
   get maxBody(): number {
     return this.route.maxRequestSize
   }
-  get results(): Results | undefined {
-    if (this.route.keepsResults) this.kept ??= resultsOf(this.allKept, this.route.prefix, this)
-    return this.kept
+  get results(): KeptResults | undefined {
+    return this.route.keepsResults ? this.allKept : undefined
   }
 
   sessionId(): undefined {
@@ -124,4 +127,45 @@ function on(listeners: (() => void)[], listener: () => void): () => void {
     const index = listeners.lastIndexOf(listener)
     if (index >= 0) listeners.splice(index, 1)
   }
+}
+
+interface StdioParts {
+  /** The current table. */
+  table: () => Table
+  registry: SessionRegistry
+  /** Counts running calls. */
+  calls: Quota
+  /** Refuses requests that could not be logged; absent: not required. */
+  audit?: Step | undefined
+  onRateRefused?: (refusal: RateRefusal) => void
+}
+
+/**
+ * Connects a client on standard input and output with a route. Only steps unrelated to HTTP and credentials run,
+ * because access to the process implies access to the route.
+ * @param send receives the lines for the client
+ */
+export function connectStdio(
+  { table, registry, calls, audit, onRateRefused }: StdioParts,
+  first: Route,
+  send: (line: string) => void,
+): StdioConnection {
+  const steps = [limitsStep(calls), ...(audit ? [audit] : []), rateStep(onRateRefused)]
+  const peer: Peer = { key: randomUUID(), gone: false, onGone() {} }
+  let last = first
+  const routeNow = () => table().routes.get(first.prefix)
+  return new StdioConnection({
+    endpoint() {
+      const route = routeNow()
+      return route && facing({ route, caller: undefined }, registry)
+    },
+    async arrive(line) {
+      last = routeNow() ?? last
+      const context = new StdioContext(line, last, peer, registry.results)
+      const refused = await runSteps(steps, context)
+      if (refused && 'message' in refused) context.refused = refused.message
+      return context
+    },
+    send,
+  })
 }

@@ -8,14 +8,14 @@ import type { RequestReload, Watch } from './reloads.ts'
 /** Maximum milliseconds between attempts to read an unavailable store. */
 const LONGEST_PAUSE = 60_000
 
-export interface WatchStoreOptions {
+interface WatchStoreOptions {
   /** Milliseconds between checks of the store's revision; 0: never checked. */
   poll: number
   log: Logger
 }
 
 /** Also the configuration source, so that changes since the last reading count. */
-export interface StoreWatch extends Watch {
+interface StoreWatch extends Watch {
   source: ConfigurationSource
   /** Whether the last attempt to read the store succeeded. */
   isUp(): boolean
@@ -50,8 +50,10 @@ class PollingWatch implements StoreWatch {
     private readonly options: WatchStoreOptions,
   ) {
     const readAll = async () => {
-      this.up = false
-      const snapshot = await store.readAll()
+      const snapshot = await store.readAll().catch((error) => {
+        this.up = false
+        throw error
+      })
       this.up = true
       // Later readings may be reloads of one configuration, which omit others.
       if (!this.reload) this.read = snapshot.revision

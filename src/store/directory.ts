@@ -9,11 +9,12 @@ import {
   type Identity,
   LINT_CONFIG_FILE,
   qualifiedName,
+  readSource,
   type TenantSettings,
 } from '../config/index.ts'
-import { StoreError, writeError } from '../durable/store-error.ts'
 import type { Finding } from '../findings/index.ts'
 import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
+import { serial } from './lock.ts'
 import {
   byName,
   type Change,
@@ -25,7 +26,7 @@ import {
   type StoredConfiguration,
   type StoredSummary,
 } from './store.ts'
-import { serial } from './waiting-lock.ts'
+import { StoreError, writeError } from './store-error.ts'
 
 type Tenants = readonly TenantSettings[]
 
@@ -114,7 +115,31 @@ export function directoryStore(folder: string, env: Env, tenants?: Tenants): Con
   }
 }
 
-function versionOf(text: string): string {
+/**
+ * Replaces the text of one file, as a change of the folder's store does.
+ * @param place in or below the folder
+ * @param version that the change is based on
+ * @returns the new version; undefined: nothing was written, as the file has another version
+ * @throws StoreError
+ */
+export async function replaceText(
+  folder: string,
+  place: string,
+  text: string,
+  version: string,
+): Promise<string | undefined> {
+  return inFolder(folder, async () => {
+    const findings: Finding[] = []
+    const now = await readSource(place, findings)
+    if (findings[0]) throw readError(findings[0])
+    if (!now || versionOf(now.text) !== version) return undefined
+    await changeFiles(folder, [{ file: relative(folder, place), text }])
+    return versionOf(text)
+  })
+}
+
+/** Version of a text in a folder. */
+export function versionOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }
 
@@ -175,9 +200,6 @@ function readError({ file, message }: Finding): StoreError {
   return new StoreError('failed', `cannot read ${file}: ${message}`)
 }
 
-/** Bytes of a file name without its ending: file systems take 255 in all. */
-const LONGEST_NAME = 200
-
 /**
  * `name.yaml`, or `name@tenant.yaml` of a tenant's; characters that a file name should not hold are percent-encoded, and of
  * a long name there is the beginning and a hash.
@@ -187,7 +209,8 @@ function fileName({ name, tenant }: Identity): string {
   const safe = parts
     .map((part) => encodeURIComponent(part).replace(/[!'()*~]|^\./g, percentEncoded))
     .join('@')
-  const short = safe.length > LONGEST_NAME ? `${safe.slice(0, LONGEST_NAME)}-${versionOf(safe)}` : safe
+  // Bytes of a file name without its ending: file systems take 255 in all.
+  const short = safe.length > 200 ? `${safe.slice(0, 200)}-${versionOf(safe)}` : safe
   // Readers of the folder do not take that file for a configuration.
   return `${short}.yaml` === LINT_CONFIG_FILE ? `%${short}.yaml` : `${short}.yaml`
 }

@@ -1,8 +1,7 @@
 import type { Env, StorageSettings, TenantSettings } from '../config/index.ts'
-import { requirePackages } from '../durable/packages.ts'
+import { requirePackages } from '../text/packages.ts'
 import type { ConfigurationStore } from './store.ts'
 
-export { StoreError } from '../durable/store-error.ts'
 export { settle } from './journal.ts'
 export type {
   Change,
@@ -15,6 +14,7 @@ export type {
   StoredConfiguration,
   StoredSummary,
 } from './store.ts'
+export { StoreError } from './store-error.ts'
 
 /**
  * The store that the settings name. Nothing is opened or connected before the first call, which may therefore fail

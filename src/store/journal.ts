@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, normalize } from 'node:path'
-import { reachFile, replaceFile, syncFolder } from '../durable/file.ts'
-import { StoreError, writeError } from '../durable/store-error.ts'
-import { withLock } from './waiting-lock.ts'
+import { reachFile, replaceFile, syncFolder } from './file.ts'
+import { withLock } from './lock.ts'
+import { StoreError, writeError } from './store-error.ts'
 
 /** Hidden files, which are never read as configurations. */
 const JOURNAL = '.plantgw.journal'

@@ -1,20 +1,23 @@
-import type { Kysely, Transaction } from 'kysely'
-import { qualifiedName } from '../config/index.ts'
-import { type DatabaseType, LIMITS, openDatabase } from '../durable/database.ts'
-import { StoreError } from '../durable/store-error.ts'
-import { listenForChanges, tellChange } from './listen.ts'
-import { idOf, migrations, type Row, type Tables } from './migrations.ts'
+import { createHash } from 'node:crypto'
+import { Socket } from 'node:net'
+import { type Kysely, type Migration, type QueryExecutorProvider, sql, type Transaction } from 'kysely'
+import { DEFAULT_TENANT, type Identity, qualifiedName } from '../config/index.ts'
+import { retryPause } from '../net/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { type DatabaseType, LIMITS, openDatabase } from './database.ts'
 import {
   byName,
   type Change,
   type ConfigurationStore,
   checkChanges,
   conflictsOf,
+  departure,
   type Outcome,
   type Reason,
   type StoredConfiguration,
   type StoredSummary,
 } from './store.ts'
+import { StoreError } from './store-error.ts'
 
 const COLUMNS = ['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'] as const
 
@@ -261,4 +264,199 @@ function summary({ name, tenant, version, updated_at, author, message }: Omit<Ro
 
 function stored(row: Row & { text: string }, label: string): StoredConfiguration {
   return { ...summary(row), text: row.text, place: `${label}/${qualifiedName(row)}` }
+}
+
+/** The PostgreSQL channel for change notifications; channels belong to one database. */
+const CHANNEL = 'plantgw_configuration'
+/** Maximum milliseconds before reconnecting. */
+const LONGEST_PAUSE = 30_000
+
+/** Notifies all listeners once the transaction is committed. */
+export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
+  await sql`select pg_notify(${CHANNEL}, '')`.execute(trx)
+}
+
+interface Listener {
+  close(): Promise<void>
+}
+
+/**
+ * Listens to `tellChange` on a connection of its own, and reconnects. Changes while disconnected are not reported, so
+ * `then` is also called when the connection is lost and when it is back.
+ * @param url with the credentials
+ * @param then must not throw
+ */
+export function listenForChanges(url: string, then: () => void): Listener {
+  let closed = false
+  let timer: NodeJS.Timeout | undefined
+  let failures = 0
+  let end = async () => {}
+
+  function begin(): void {
+    connect().catch(unexpected('the store of configurations'))
+  }
+
+  async function connect(): Promise<void> {
+    const { default: pg } = await import('pg')
+    if (closed) return
+    const socket = new Socket()
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 10_000,
+      keepAlive: true,
+      application_name: 'plantgw listens',
+      stream: () => socket,
+    })
+    let probe: NodeJS.Timeout | undefined
+    let since: number | undefined
+    let over = false
+    const lost = () => {
+      if (over) return
+      over = true
+      clearInterval(probe)
+      socket.destroy()
+      if (closed) return
+      // One that breaks at once each time is not tried more often than one that cannot be made.
+      if (since !== undefined && performance.now() - since > LONGEST_PAUSE) failures = 0
+      timer = setTimeout(begin, retryPause(failures++, LONGEST_PAUSE))
+      if (since !== undefined) then()
+    }
+    end = async () => {
+      clearInterval(probe)
+      const limit = setTimeout(() => socket.destroy(), 1_000)
+      if (since !== undefined && !over) await client.end().catch(() => {})
+      clearTimeout(limit)
+      socket.destroy()
+    }
+    client.on('error', lost).on('end', lost).on('notification', then)
+    try {
+      await client.connect()
+      await client.query(`listen ${CHANNEL}`)
+    } catch {
+      return lost()
+    }
+    if (closed) return void socket.destroy()
+    since = performance.now()
+    probe = setInterval(() => client.query('select 1').catch(lost), 30_000)
+    then()
+  }
+
+  begin()
+  return {
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await end()
+    },
+  }
+}
+
+/** The tables, as they are after all migrations. */
+export interface Tables {
+  /** Served configurations, one row each. */
+  plantgw_configuration: Row & { text: string }
+  /** All versions; without a text if the version deleted the configuration. */
+  plantgw_configuration_version: Row & { text: string | null }
+  /** One row, incremented by every change; its lock serializes changes. */
+  plantgw_configuration_revision: { id: number; value: string | number }
+}
+
+export interface Row {
+  /** As `idOf`. */
+  id: string
+  name: string
+  tenant: string
+  version: number
+  updated_at: string
+  author: string
+  message: string | null
+}
+
+/** Never change a released migration. MySQL may be interrupted in the middle of one and run it again. */
+export function migrations(type: DatabaseType): Record<string, Migration> {
+  const text = type === 'mysql' ? sql`longtext` : sql`text`
+  const end =
+    type === 'mysql' ? sql`engine = InnoDB default character set utf8mb4 collate utf8mb4_bin` : sql``
+  return {
+    '001-configurations': {
+      async up(db: Kysely<unknown>) {
+        const table = (name: string) =>
+          db.schema
+            .createTable(name)
+            .ifNotExists()
+            .addColumn('id', 'varchar(64)', (column) => column.notNull())
+            .addColumn('name', text, (column) => column.notNull())
+            .addColumn('tenant', text, (column) => column.notNull())
+            .addColumn('version', 'integer', (column) => column.notNull())
+            .addColumn('updated_at', 'varchar(30)', (column) => column.notNull())
+            .addColumn('author', text, (column) => column.notNull())
+            .addColumn('message', text)
+            .addColumn('text', text)
+            .modifyEnd(end)
+        await table('plantgw_configuration')
+          .addPrimaryKeyConstraint('plantgw_configuration_pk', ['id'])
+          .execute()
+        await table('plantgw_configuration_version')
+          .addPrimaryKeyConstraint('plantgw_configuration_version_pk', ['id', 'version'])
+          .execute()
+        await db.schema
+          .createTable('plantgw_configuration_revision')
+          .ifNotExists()
+          .addColumn('id', 'integer', (column) => column.primaryKey())
+          .addColumn('value', 'bigint', (column) => column.notNull())
+          .modifyEnd(end)
+          .execute()
+        await sql`delete from plantgw_configuration_revision`.execute(db)
+        await sql`insert into plantgw_configuration_revision (id, value) values (1, 0)`.execute(db)
+      },
+    },
+    '002-names-of-tenants': { up: separateTenants },
+  }
+}
+
+/** SHA-256, as names are compared by bytes; of the name alone for the default tenant, as it was before tenants had names of their own. */
+export function idOf({ tenant, name }: Identity): string {
+  return createHash('sha256')
+    .update(tenant === DEFAULT_TENANT ? name : `${tenant}\0${name}`)
+    .digest('hex')
+}
+
+/** Splits the history of each name by tenant. Safe to run again after an interruption. */
+async function separateTenants(given: Kysely<unknown>): Promise<void> {
+  const db = given as Kysely<Tables>
+  const departures = await departuresOf(db)
+  for (const table of ['plantgw_configuration_version', 'plantgw_configuration'] as const) {
+    const rows = await db.selectFrom(table).select(['id', 'name', 'tenant', 'version']).execute()
+    for (const row of rows) {
+      const id = idOf(row)
+      if (row.id === id) continue
+      const own = db.updateTable(table).set({ id }).where('id', '=', row.id)
+      await own.where('version', '=', row.version).execute()
+    }
+  }
+  for (const row of departures)
+    await db
+      .insertInto('plantgw_configuration_version')
+      .values({ ...row, text: null })
+      .execute()
+}
+
+async function departuresOf(db: Kysely<Tables>): Promise<Row[]> {
+  const rows = await db
+    .selectFrom('plantgw_configuration_version')
+    .select(['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'])
+    .select((eb) => eb('text', 'is', null).as('deleted'))
+    .orderBy('version')
+    // A recorded deletion comes before the version that follows it.
+    .orderBy('deleted', 'desc')
+    .execute()
+  const latest = new Map<string, (typeof rows)[number]>()
+  return rows.flatMap(({ deleted, ...row }) => {
+    const last = latest.get(row.name)
+    latest.set(row.name, { ...row, deleted })
+    if (!last || Number(last.deleted) === 1 || last.tenant === row.tenant) return []
+    const gone = departure(last, row)
+    return [{ ...gone, id: idOf(gone) }]
+  })
 }

@@ -1,6 +1,6 @@
 import { type Identity, qualifiedName } from '../config/index.ts'
-import { StoreError } from '../durable/store-error.ts'
 import type { Finding } from '../findings/index.ts'
+import { StoreError } from './store-error.ts'
 
 /** A configuration as it is stored, without its text. */
 export interface StoredSummary extends Identity {

@@ -13,7 +13,7 @@ const files = {
   write: promisify(write),
 }
 
-export interface AuditLogOptions {
+interface AuditLogOptions {
   to: 'file' | 'stdout' | 'stderr'
   /** Absolute path; created with mode 0600 in an existing folder. */
   path?: string
@@ -31,8 +31,6 @@ const BATCH = 64 * 1024
 const MOST = 8 * 1024 * 1024
 /** Milliseconds between two attempts to write. */
 const RETRY = 1_000
-/** Milliseconds for what is left at the end. */
-const FLUSH_TIMEOUT = 2_000
 /** Bytes that a pipe takes whole (pipe(7), PIPE_BUF), so that lines of two writers do not mix. */
 const WHOLE = 4096
 const NEWLINE = 0x0a
@@ -85,7 +83,7 @@ export class AuditLog {
   /** Writes what there is, if it can be written. */
   async close(): Promise<void> {
     await this.running
-    const deadline = performance.now() + FLUSH_TIMEOUT
+    const deadline = performance.now() + 2_000
     do {
       await this.run()
       // The reader of a pipe may be slow.

@@ -8,8 +8,6 @@ const WHOLE = 4096
 /** Milliseconds until the next attempt to write: at first, and when the reader has read nothing for a while. */
 const SOON = 5
 const LATER = 100
-/** Milliseconds for what is left as the process exits. */
-const PATIENCE = 2_000
 const NEWLINE = 0x0a
 
 /** Makes what is written of a record. */
@@ -109,7 +107,7 @@ export class LineWriter implements DestinationStream {
     // A thread is writing it, as a rule for less time than this.
     if (this.inFlight > 0) sleep(SOON)
     this.batch = this.batch.subarray(this.inFlight)
-    const deadline = performance.now() + PATIENCE
+    const deadline = performance.now() + 2_000
     for (let piece = this.piece(); !this.isOver && piece.length > 0; piece = this.piece())
       try {
         this.took(writeSync(this.fd, piece))

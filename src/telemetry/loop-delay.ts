@@ -5,6 +5,8 @@ import type { Logger } from './log.ts'
 const INTERVAL = 20
 /** Milliseconds of blocking from which it is reported. */
 const LONG = 100
+/** Milliseconds of blocking by a known piece of work from which it is shown by default. */
+const NOTABLE = 1_000
 /** Milliseconds from which a piece of work may be the cause. */
 const NOTICED = LONG / 2
 
@@ -63,8 +65,8 @@ export function watchEventLoop(log: Logger, observe: (seconds: number) => void):
     // Timers fire anywhere within `INTERVAL`, so the delay is known only to that precision.
     if (Math.max(ms, held?.ms ?? 0) < LONG) return
     const line = { ms: Math.round(Math.max(ms, held?.ms ?? 0)) }
-    if (held) log.info({ ...line, stage: held.stage, of: held.of }, 'the event loop stood still')
-    else log.debug(line, 'the event loop stood still')
+    const level = held && line.ms >= NOTABLE ? 'info' : 'debug'
+    log[level]({ ...line, ...(held && { stage: held.stage, of: held.of }) }, 'event loop blocked')
   }, INTERVAL)
   timer.unref()
   return () => clearInterval(timer)

@@ -89,7 +89,7 @@ export interface GaugeDefinition {
   help: string
   /** How values of several processes combine. Default: `first`, the value of the parent process. */
   over?: 'sum' | 'max' | 'first'
-  read(): readonly Sample[]
+  read(): readonly Sample[] | Promise<readonly Sample[]>
 }
 
 /** Counts of a histogram. */
@@ -426,9 +426,10 @@ function addGauge({ name, help, read, over = 'first' }: GaugeDefinition, registe
     labelNames: LABELS,
     registers,
     aggregator: over,
-    collect() {
+    async collect() {
+      const samples = await read()
       this.reset()
-      for (const { labels, value } of read()) this.set(labels, value)
+      for (const { labels, value } of samples) this.set(labels, value)
     },
   })
 }

@@ -1,24 +1,31 @@
-import { ValueType } from '@opentelemetry/api'
+import {
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span as SdkSpan,
+  type Tracer as SdkTracer,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  ValueType,
+} from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { MetricData, MetricProducer } from '@opentelemetry/sdk-metrics'
 import type { Sampler } from '@opentelemetry/sdk-trace'
-import { requirePackages } from '../durable/packages.ts'
+import { requirePackages } from '../text/packages.ts'
 import { BUCKETS } from './durations.ts'
 import type { Logger } from './log.ts'
 import type { Counts } from './metrics.ts'
 import { seldom } from './seldom.ts'
-import type { Tracer } from './trace.ts'
-import { tracerOf } from './tracer.ts'
+import type { Attributes, Span, SpanError, SpanStart, TraceContext, Tracer } from './trace.ts'
 import { unexpected } from './unexpected.ts'
 
 /** Sends spans and metrics by OTLP. Loaded only where the settings ask for it, as are the packages of the SDK. */
 
 /** `telemetry` of the settings. */
 export interface OtlpSettings {
-  serviceName?: string
   otlp: {
     endpoint?: string
-    protocol?: 'http/protobuf' | 'http/json'
     headers?: Record<string, string>
     signals: readonly ('traces' | 'metrics')[]
     sampling?: number
@@ -43,8 +50,6 @@ export interface OpenTelemetry {
 const SCOPE = 'plantgw'
 /** Milliseconds between two lines of the log about a collector that does not take what it is sent. */
 const EVERY = 300_000
-/** Milliseconds to wait for the export at the end. */
-const PATIENCE = 2_000
 /** Maximum queued spans; further ones are dropped. */
 const MAX_WAITING = 4096
 /** Limit for spans that unauthenticated clients can cause, which leaves room for spans of calls. */
@@ -69,9 +74,9 @@ export async function openTelemetry(settings: OtlpSettings, parts: OtlpParts): P
   const { env, version, durations } = parts
   if (env.OTEL_SDK_DISABLED === 'true') return { close: async () => {} }
   const { otlp } = settings
-  const protocol = protocolOf(otlp.protocol, env)
+  const protocol = protocolOf(env)
   requirePackages(`OTLP over ${protocol}`)
-  const resource = await resourceOf(settings, version)
+  const resource = await resourceOf(version)
   const lost = reportLost(parts.log)
   const closing: (() => Promise<void>)[] = []
   let tracer: Tracer | undefined
@@ -104,11 +109,11 @@ export async function openTelemetry(settings: OtlpSettings, parts: OtlpParts): P
   return { ...(tracer && { tracer }), close: () => closed(closing, lost) }
 }
 
-function protocolOf(given: OtlpSettings['otlp']['protocol'], env: OtlpParts['env']) {
-  const protocol = given ?? (env.OTEL_EXPORTER_OTLP_PROTOCOL || 'http/protobuf')
+function protocolOf({ OTEL_EXPORTER_OTLP_PROTOCOL: given }: OtlpParts['env']) {
+  const protocol = given || 'http/protobuf'
   if (protocol === 'http/json' || protocol === 'http/protobuf') return protocol
   throw new Error(
-    `OTEL_EXPORTER_OTLP_PROTOCOL is ${JSON.stringify(protocol)}: write http/protobuf or http/json, or set telemetry.otlp.protocol`,
+    `OTEL_EXPORTER_OTLP_PROTOCOL is ${JSON.stringify(protocol)}: write http/protobuf or http/json`,
   )
 }
 
@@ -124,12 +129,11 @@ function numberOf<Option extends string>(env: OtlpParts['env'], name: string, op
   return value > 0 ? ({ [option]: value } as Record<Option, number>) : {}
 }
 
-async function resourceOf({ serviceName }: OtlpSettings, version: string): Promise<Resource> {
+async function resourceOf(version: string): Promise<Resource> {
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = await sdk.resources()
   return defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'plantgw', 'service.version': version }))
     .merge(detectResources({ detectors: [envDetector] }))
-    .merge(resourceFromAttributes(serviceName === undefined ? {} : { 'service.name': serviceName }))
 }
 
 /** The sampler of the setting, else of the variables in the OpenTelemetry specification. */
@@ -186,9 +190,9 @@ async function closed(
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(() => {
-      lost(new Error(`it did not take within ${PATIENCE / 1000} s what waited at the end`))
+      lost(new Error(`it did not take within 2 s what waited at the end`))
       resolve()
-    }, PATIENCE)
+    }, 2_000)
   })
   // Failed exports were reported already.
   const sent = Promise.allSettled(closing.map((close) => close())).then(() => {})
@@ -230,5 +234,85 @@ async function producerOf(
         errors: [],
       }
     },
+  }
+}
+
+/**
+ * Makes spans by the SDK.
+ * @param minor makes those with `isMinor`
+ */
+export function tracerOf(major: SdkTracer, minor: SdkTracer): Tracer {
+  return {
+    server(start, parent, link) {
+      const now = performance.now()
+      const made: Made = { tracer: start.isMinor ? minor : major, offset: Date.now() - now }
+      const context = parent ? trace.setSpanContext(ROOT_CONTEXT, contextOf(parent)) : ROOT_CONTEXT
+      const links = link ? [{ context: contextOf(link) }] : []
+      return new TracedSpan(made, started(made, start, { kind: SpanKind.SERVER, links }, context))
+    },
+  }
+}
+
+/** Data shared by the spans of one request. */
+interface Made {
+  tracer: SdkTracer
+  /** Between the clock that the machine sets and the one that only goes forward: no child begins before its parent. */
+  offset: number
+}
+
+function started(
+  { tracer, offset }: Made,
+  { name, attributes, began = performance.now() }: SpanStart,
+  options: Parameters<SdkTracer['startSpan']>[1],
+  context: Parameters<SdkTracer['startSpan']>[2],
+): SdkSpan {
+  const startTime = offset + began
+  return tracer.startSpan(name, { ...options, startTime, attributes }, context)
+}
+
+class TracedSpan implements Span {
+  readonly traceId: string
+  readonly spanId: string
+
+  constructor(
+    private readonly made: Made,
+    private readonly span: SdkSpan,
+  ) {
+    const { traceId, spanId } = span.spanContext()
+    this.traceId = traceId
+    this.spanId = spanId
+  }
+
+  get context(): TraceContext {
+    const { traceId, spanId, traceFlags, traceState } = this.span.spanContext()
+    const traceparent = `00-${traceId}-${spanId}-0${traceFlags}`
+    const tracestate = traceState?.serialize()
+    return tracestate ? { traceparent, tracestate } : { traceparent }
+  }
+
+  client(start: SpanStart): Span {
+    const context = trace.setSpan(ROOT_CONTEXT, this.span)
+    return new TracedSpan(this.made, started(this.made, start, { kind: SpanKind.CLIENT }, context))
+  }
+
+  end(attributes: Attributes = {}, error?: SpanError): void {
+    const { span, made } = this
+    span.setAttributes(attributes)
+    if (error) {
+      span.setAttribute('error.type', error.type)
+      span.setStatus({ code: SpanStatusCode.ERROR, ...(error.message && { message: error.message }) })
+    }
+    span.end(made.offset + performance.now())
+  }
+}
+
+/** @param context one that `readContext` has found to be valid */
+function contextOf({ traceparent, tracestate }: TraceContext): SpanContext {
+  return {
+    traceId: traceparent.slice(3, 35),
+    spanId: traceparent.slice(36, 52),
+    traceFlags: Number.parseInt(traceparent.slice(53, 55), 16) & 1,
+    isRemote: true,
+    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
   }
 }

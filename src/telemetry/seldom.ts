@@ -1,5 +1,4 @@
-/** Keys that come from outside are bounded; the oldest is forgotten. */
-const MAX_KEYS = 1_000
+import { RecentMap } from '../text/index.ts'
 
 /**
  * Has something said once in a while for each key.
@@ -11,7 +10,7 @@ export function seldom<Line>(
   say: (line: Line, left: { leftOut?: number }) => void,
   now: () => number = performance.now.bind(performance),
 ): (key: string, line: Line) => void {
-  const said = new Map<string, { at: number; leftOut: number }>()
+  const said = new RecentMap<string, { at: number; leftOut: number }>(1_000)
   return (key, line) => {
     const last = said.get(key)
     const at = now()
@@ -19,9 +18,38 @@ export function seldom<Line>(
       last.leftOut++
       return
     }
-    said.delete(key)
     said.set(key, { at, leftOut: 0 })
-    if (said.size > MAX_KEYS) said.delete(said.keys().next().value as string)
     say(line, last?.leftOut ? { leftOut: last.leftOut } : {})
+  }
+}
+
+/** Lines at once, and a second: what a server writes must not fill the log, nor keep the event loop busy. */
+const BURST = 1_000
+const RATE = 200
+
+/**
+ * Writes lines that others cause, as many as they may.
+ * @param write gets how many were left out since the last one, where any were
+ */
+export function sparing<Line>(
+  write: (line: Line, left: { leftOut?: number }) => void,
+  now: () => number = performance.now.bind(performance),
+): (line: Line) => void {
+  let allowed = BURST
+  let since = now()
+  let leftOut = 0
+  return (line) => {
+    if (allowed < 1) {
+      const at = now()
+      allowed = Math.min(BURST, ((at - since) / 1000) * RATE)
+      if (allowed < 1) {
+        leftOut++
+        return
+      }
+      since = at
+    }
+    allowed--
+    write(line, leftOut ? { leftOut } : {})
+    leftOut = 0
   }
 }

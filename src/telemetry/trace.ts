@@ -28,7 +28,6 @@ export interface SpanStart {
 export interface Span {
   readonly traceId: string
   readonly spanId: string
-  /** Trace context sent with the request. */
   readonly context: TraceContext
   /** Begins the span of a request that is sent for this one. */
   client(start: SpanStart): Span

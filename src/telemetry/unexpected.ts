@@ -42,12 +42,10 @@ export function catchUnexpected(log: Logger): void {
   process.on('unhandledRejection', unexpected('a promise'))
 }
 
-/** Characters of a message that are logged: it may quote what came from outside. */
-const MAX_MESSAGE = 2_000
-
 function shortened(error: unknown): unknown {
-  if (!(error instanceof Error) || error.message.length <= MAX_MESSAGE) return error
+  // Characters of a message that are logged: it may quote what came from outside.
+  if (!(error instanceof Error) || error.message.length <= 2_000) return error
   const { name, message, stack = '' } = error
-  const short = `${message.slice(0, MAX_MESSAGE)}…`
+  const short = `${message.slice(0, 2_000)}…`
   return { type: name, message: short, stack: stack.replace(message, () => short) }
 }

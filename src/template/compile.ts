@@ -23,8 +23,7 @@ import {
   type Tree,
 } from './node.ts'
 import type { Context, PlaceRules } from './places/rules.ts'
-import { Scope } from './scope.ts'
-import { type Compilation, declare, type Unit, widen } from './unit.ts'
+import { type Compilation, declare, Scope, type Unit, widen } from './unit.ts'
 
 /** A definition compiled for the context and argument of a call. */
 interface Instance extends Callable {
@@ -46,9 +45,6 @@ interface Block {
   cost: number
   end: Context
 }
-
-/** Maximum passes over a definition whose variables turn out to hold more than assumed. */
-const MAX_PASSES = 4
 
 /** Compiles the whole tree to a function that writes to the state. */
 export function compileTree(tree: Tree, compilation: Compilation, rules: PlaceRules): Run {
@@ -106,7 +102,8 @@ class Compiler {
       if (!unit.unstable) return { run: body.run, cost: body.cost, end: body.end }
       // Joining more to an unrestricted flow changes nothing.
       const anything: Flow = { tainted: true, built: true, secret: unit.secrets !== undefined, form: 'text' }
-      if (pass >= MAX_PASSES) flows.fill(anything, 1)
+      // Maximum passes over a definition whose variables turn out to hold more than assumed.
+      if (pass >= 4) flows.fill(anything, 1)
     }
   }
 

@@ -27,18 +27,15 @@ export interface ErrorSink {
   ): void
 }
 
-/** Maximum errors reported for one template. */
-const MAX_ERRORS = 100
-
 export function errorSink(locate: Locate): ErrorSink {
   const errors: TemplateError[] = []
   const isKnown = ({ start }: Span, message: string) =>
     errors.some((one) => one.start === start && one.message === message)
   return {
     errors,
-    full: () => errors.length >= MAX_ERRORS,
+    full: () => errors.length >= 100,
     add(kind, span, message, hint, more) {
-      if (errors.length >= MAX_ERRORS || isKnown(span, message)) return
+      if (errors.length >= 100 || isKnown(span, message)) return
       const place = { start: span.start, end: span.end, ...locate(span.start) }
       errors.push({ kind, message, ...(hint === undefined ? {} : { hint }), ...place, ...more })
     },
@@ -67,14 +64,11 @@ export function typeFault(message: string, span?: Span, hint?: string): Fault {
   return new Fault('exec', message, span, hint, true)
 }
 
-/** Maximum characters of an expression in a message. */
-const MAX_QUOTED = 80
-
 /** The error thrown by `render`; its message ends with the expression. */
 export function renderError(fault: Fault, source: string, locate: Locate): RenderError {
   const { start, end } = fault.span ?? { start: 0, end: 0 }
   const { line, column } = locate(start)
-  const expression = source.slice(start, Math.min(end, start + MAX_QUOTED)).replace(/\s+/g, ' ')
+  const expression = source.slice(start, Math.min(end, start + 80)).replace(/\s+/g, ' ')
   const message = expression === '' ? fault.message : `${fault.message}, at ${expression}`
   return new RenderError(fault.kind, message, start, end, line, column, fault.hint, fault.ofType)
 }

@@ -1,5 +1,4 @@
-import { pause } from '../text/index.ts'
-import { type Allowance, currentAllowance } from './allowance.ts'
+import { pause, type Steps } from '../text/index.ts'
 import { execFault, Fault } from './errors.ts'
 import { type ActionNode, type BranchNode, callsAny, type Span, type TemplateNode } from './node.ts'
 import type { Host, Limits, Place } from './types.ts'
@@ -276,5 +275,31 @@ export function calling(callable: Callable, argument: Eval | undefined, node: Te
       return state.steps < state.look ? state.pause() : 0
     }
     return typeof signal === 'number' ? leave() : signal.then(leave)
+  }
+}
+
+/** Steps that all renderings of some work may use together; below zero once exceeded. */
+interface Allowance {
+  left: number
+}
+
+let current: Allowance | undefined
+
+/** The allowance of the current work; absent: each rendering has only its own limits. */
+function currentAllowance(): Allowance | undefined {
+  return current
+}
+
+/** The same work; once its renderings exceed the allowance, each further one fails. */
+export function* metered<T>(allowance: Allowance, steps: Steps<T>): Steps<T> {
+  for (;;) {
+    current = allowance
+    try {
+      const step = steps.next()
+      if (step.done) return step.value
+    } finally {
+      current = undefined
+    }
+    yield
   }
 }

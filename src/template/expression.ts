@@ -18,7 +18,7 @@ import { declare, refer, type Unit, widen } from './unit.ts'
 import { asMap, field, isNumber, truth, typeName } from './values.ts'
 
 /** A compiled expression, and what is known of its value. */
-export interface Compiled {
+interface Compiled {
   run: Eval
   flow: Flow
 }
@@ -48,7 +48,7 @@ export function compilePipe(pipe: PipeNode, unit: Unit): Compiled {
 }
 
 /** An expression that always fails. */
-export function failing(span: Span, message: string, hint?: string): Compiled {
+function failing(span: Span, message: string, hint?: string): Compiled {
   return {
     run: () => {
       throw execFault(message, span, hint)
@@ -254,7 +254,7 @@ function caller(entry: FunctionEntry, args: readonly Compiled[], last: Eval | un
   }
 }
 
-/** What is known of the result; `env` with a constant name is constant. */
+/** The known facts of the result; `env` with a constant name is constant. */
 function callFlow(entry: FunctionEntry, args: readonly Compiled[], unit: Unit, span: Span): Flow {
   const flows = args.map(({ flow }) => flow)
   const { changes } = unit

@@ -10,13 +10,12 @@ export interface Marks {
   built: boolean
 }
 
-/** What is known of a value before rendering. */
+/** The known facts of a value before rendering. */
 export interface Flow extends Marks {
   /** Form of its text: plain, JSON, escaped for a URL or HTML, or exempt from escaping. */
   form: 'text' | 'json' | 'url' | 'html' | 'raw'
   /** Its path below the root. */
   path?: readonly string[]
-  /** Its text, if constant. */
   constant?: string
   /** Whether it is a literal separator between values: true if one of its texts has a comma. */
   separator?: boolean
@@ -43,7 +42,7 @@ export function constantText(text: string): Flow {
 
 const SEPARATOR = /^[ \t\r\n]{0,9},?[ \t\r\n]{0,9}$/
 
-/** What determines the flow of a path below the root. */
+/** The rules for the flow of a path below the root. */
 interface Origins {
   trusted: readonly string[]
   secrets: Secrets | undefined

@@ -28,7 +28,7 @@ export interface Token extends Span {
   hint?: string
 }
 
-export interface TextPiece extends Span {
+interface TextPiece extends Span {
   type: 'text'
   text: string
 }
@@ -37,7 +37,7 @@ export interface ActionPiece extends Span {
   type: 'action'
   tokens: Token[]
 }
-export type Piece = TextPiece | ActionPiece
+type Piece = TextPiece | ActionPiece
 
 const SPACE = ' \t\r\n'
 const KEYWORDS = 'block break continue define else end if range template with'.split(' ')

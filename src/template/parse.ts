@@ -14,7 +14,7 @@ import {
   type Tree,
   type VariableNode,
 } from './node.ts'
-import { Scope } from './scope.ts'
+import { Scope } from './unit.ts'
 
 /** An open block; `root` is the whole template. */
 interface Frame {
@@ -278,7 +278,6 @@ class TokenReader {
   at = 0
   constructor(private readonly tokens: readonly Token[]) {}
 
-  /** End of the last token read. */
   get lastEnd(): number {
     return this.tokens[this.at - 1]?.end ?? 0
   }

@@ -1,3 +1,5 @@
+import type { ParameterStyle } from '../text/index.ts'
+
 /** The rendering as seen by a function. */
 export interface Host {
   /** Whether values print as in Go instead of the dialect. */
@@ -65,17 +67,27 @@ export interface CompileOptions {
   /** First path segments of values written by the author, which URLs do not escape. */
   trusted?: readonly string[]
   /**
-   * How `/` and `\` in members of `.Args` are handled in a URL's path. In any other caller's value a slash is then an
-   * error. Absent: all slashes are encoded.
+   * How members of `.Args` are written in a URL's path. In any other caller's value a slash is then an error. Absent:
+   * all slashes are encoded.
    */
-  slashes?: Readonly<Record<string, Slashes>> | undefined
+  pathArgs?: Readonly<Record<string, PathArg>> | undefined
   /** Values printed as `***`, as is everything derived from them. Default: none. */
   secrets?: Secrets
   limits?: Partial<Limits>
 }
 
-/** `encode`: part of one segment; `keep`: separates segments. */
-export type Slashes = 'encode' | 'keep'
+export interface PathArg {
+  /** Treatment of `/` and `\`. `encode`: part of one segment; `keep`: separates segments. Absent: forbidden. */
+  slashes?: 'encode' | 'keep' | undefined
+  /** Style of a value that is written by itself. Absent, as is `explode`: arrays and objects are JSON. */
+  style?: ParameterStyle | 'deepObject' | undefined
+  explode?: boolean | undefined
+  /** Its name in a `matrix`. */
+  as?: string | undefined
+}
+
+/** How slashes are handled. */
+export type Slashes = NonNullable<PathArg['slashes']>
 
 export interface Secrets {
   /** Whether the value at this path is or may contain a secret; empty path: the root as a whole. */

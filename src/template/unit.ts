@@ -3,7 +3,6 @@ import { type Flow, join, type Marks, same } from './flow.ts'
 import type { FunctionEntry } from './funcs/define.ts'
 import type { Environment } from './funcs/gateway.ts'
 import type { Span } from './node.ts'
-import type { Scope } from './scope.ts'
 import type { Reference, Roots, Secrets } from './types.ts'
 
 /** State shared by the whole compilation. */
@@ -27,7 +26,7 @@ export interface Compilation {
 /** State of compiling one definition. */
 export interface Unit extends Compilation {
   scope: Scope
-  /** What each variable may hold, by slot, joined over all assignments. */
+  /** The possible values of each variable, by slot, joined over all assignments. */
   flows: Flow[]
   /** Whether a variable turned out to hold more than assumed. */
   unstable: boolean
@@ -54,5 +53,31 @@ export function refer(unit: Unit, flow: Flow, span: Span): void {
   const key = `${span.start} ${JSON.stringify(flow.path)}`
   if (!unit.references.has(key)) {
     unit.references.set(key, { path: flow.path, start: span.start, end: span.end })
+  }
+}
+
+/** The visible variables, `$` first. Each declaration has its own slot. */
+export class Scope {
+  readonly names: string[] = ['$']
+  /** By name, innermost last. */
+  private readonly slots = new Map<string, number[]>([['$', [0]]])
+  private next = 1
+
+  slotOf(name: string): number | undefined {
+    return this.slots.get(name)?.at(-1)
+  }
+
+  declare(name: string): number {
+    const slot = this.next++
+    const known = this.slots.get(name)
+    if (known) known.push(slot)
+    else this.slots.set(name, [slot])
+    this.names.push(name)
+    return slot
+  }
+
+  /** Removes all but the first `count`. */
+  leave(count: number): void {
+    while (this.names.length > count) this.slots.get(this.names.pop()!)!.pop()
   }
 }

@@ -75,7 +75,7 @@ function isScalarObject(value: object): boolean {
   )
 }
 
-export type Kind =
+type Kind =
   | 'invalid'
   | 'bool'
   | 'int'

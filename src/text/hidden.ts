@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /**
  * Characters that people do not see and models read: controls other than tab and line ends, directions of text
  * (bidi), zero-width characters, variation selectors of the supplement, and tags (U+E0000 to U+E007F).
@@ -29,4 +31,40 @@ export function hiddenIn(text: string): string | undefined {
 
 function belongs(text: string, found: string, at: number): boolean {
   return (found === '\u200d' || found === '\u200c') && JOINS.test(text.slice(Math.max(0, at - 2), at))
+}
+
+/** Characters that control a terminal and that JSON leaves unescaped. */
+const UNESCAPED = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g
+/** The only one of them in ASCII. */
+const DELETE = '\u007f'
+
+/** The same JSON with escapes for what would steer a terminal, or end a line for some readers. */
+export function printableJson(json: string): string {
+  // Nearly every line of a log is ASCII, which its size shows.
+  if (Buffer.byteLength(json) === json.length && !json.includes(DELETE)) return json
+  return json.replace(UNESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Why bytes are no text, and what makes text of them. */
+interface NotText {
+  /** `compressed with gzip`. */
+  what: string
+  cure: string
+}
+
+/** By how the bytes begin, as Latin-1. */
+const KINDS: readonly [RegExp, NotText][] = [
+  [/^\x1f\x8b/, { what: 'compressed with gzip', cure: 'decompress it with `gunzip`' }],
+  [/^BZh\d1AY/, { what: 'compressed with bzip2', cure: 'decompress it with `bunzip2`' }],
+  [/^\xfd7zXZ\0/, { what: 'compressed with xz', cure: 'decompress it with `unxz`' }],
+  [/^\x28\xb5\x2f\xfd/, { what: 'compressed with Zstandard', cure: 'decompress it with `unzstd`' }],
+  [/^PK(?:\x03\x04|\x05\x06)/, { what: 'a ZIP archive', cure: 'extract the file from it' }],
+  [/^(?:\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0])/, { what: 'UTF-16 text', cure: 'save it as UTF-8' }],
+]
+
+/** Undefined: they are UTF-8 text. */
+export function notText(bytes: Uint8Array): NotText | undefined {
+  const start = Buffer.from(bytes.subarray(0, 8)).toString('latin1')
+  const [, known] = KINDS.find(([form]) => form.test(start)) ?? []
+  return known ?? (isUtf8(bytes) ? undefined : { what: 'not UTF-8 text', cure: 'save it as UTF-8' })
 }

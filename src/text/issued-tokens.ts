@@ -57,19 +57,15 @@ const KNOWN = new RegExp(
 )
 /** Base64 or Base64url, also with slashes and ends of lines as JSON writes them; not within a longer word. */
 const BASE64 = /(?:(?<=\\[bfnrt])|(?<![\w\\+/=-]))[\w+/-](?:[\w+/-]|\\[n/]){23,7999}={0,2}(?![\w+/=-])/g
-/** Maximum characters of Base64: of one run, and of all runs in a text. */
-const MAX_BASE64 = 8_000
-const MAX_DECODED = 1024 * 1024
 
 /** Characters of the longest match, and of what decides whether it is one. */
 export const LONGEST_KNOWN = 8_500
 /** No match goes across one of these, but for a private key. */
 export const BETWEEN_TOKENS = /[\s"'{}$]/
 
-/** A token of a known issuer, a JSON Web Token, a private key, or a password in a URL. */
 export type SecretKind = 'token' | 'jwt' | 'private-key' | 'url-password'
 
-export interface KnownSecret {
+interface KnownSecret {
   start: number
   end: number
   kind: SecretKind
@@ -110,9 +106,10 @@ function inBase64(text: string): KnownSecret[] {
   const found: KnownSecret[] = []
   let decoded = 0
   for (const { 0: run, index: start } of text.matchAll(BASE64)) {
-    if (run.length > MAX_BASE64) continue
+    // Maximum characters of Base64: of one run, and of all runs in a text.
+    if (run.length > 8_000) continue
     decoded += run.length
-    if (decoded > MAX_DECODED) break
+    if (decoded > 1024 * 1024) break
     const plain = run.includes('\\') ? run.replace(/\\n|\\(?=\/)/g, '') : run
     const [secret] = Buffer.from(plain, 'base64').toString('latin1').matchAll(KNOWN)
     if (secret) found.push({ start, end: start + run.length, kind: placeOf(secret).kind })

@@ -1,7 +1,5 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Maximum letters compared for one message; candidates beyond are not suggested. */
-const MAX_COMPARED = 100_000
 /** Longer words are not proposed, nor anything for them. */
 const MAX_LETTERS = 100
 
@@ -12,7 +10,8 @@ export interface Comparisons {
 
 /** The comparisons for all names of one message together. */
 export function comparisons(): Comparisons {
-  return { left: MAX_COMPARED }
+  // Maximum letters compared for one message; candidates beyond are not suggested.
+  return { left: 100_000 }
 }
 
 /**

@@ -24,7 +24,6 @@ export const SECRET_KEY_END = '(?:key|token|secret|passw(?:or)?d|pwd|authorizati
 
 /** Maximum number and length of cached names, as callers may choose them. */
 const MOST_NAMES = 1_000
-const LONGEST_NAME = 100
 
 /** Caches the verdict for repeated names. */
 function remembered(judge: (name: string) => boolean): (name: string) => boolean {
@@ -33,7 +32,7 @@ function remembered(judge: (name: string) => boolean): (name: string) => boolean
     const before = known.get(name)
     if (before !== undefined) return before
     const verdict = judge(name)
-    if (known.size < MOST_NAMES && name.length <= LONGEST_NAME) known.set(name, verdict)
+    if (known.size < MOST_NAMES && name.length <= 100) known.set(name, verdict)
     return verdict
   }
 }

@@ -51,3 +51,18 @@ export function sizeText(bytes: number): string {
   if (bytes >= 2 ** 10 && bytes % 2 ** 10 === 0) return `${bytes / 2 ** 10} KiB`
   return `${bytes} bytes`
 }
+
+const PLAIN = /^[\x21-\x7e]*$/
+const INVISIBLE = /[\p{C}\p{Z}\p{M}]/gu
+
+/** Folds a name as the most lenient reader does: without case, width, marks and invisible characters. */
+export function fold(key: string): string {
+  if (PLAIN.test(key)) return key.toLowerCase()
+  // Both ways, as some letters are equal in one case only (Unicode, CaseFolding: U+0131, U+017F, U+212A).
+  return key.normalize('NFKD').replace(INVISIBLE, '').toUpperCase().toLowerCase().replace(INVISIBLE, '')
+}
+
+/** `x-trace-id` → `X-Trace-Id`, as Go's net/textproto writes header names. */
+export function canonicalHeader(name: string): string {
+  return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
+}

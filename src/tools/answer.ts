@@ -5,7 +5,7 @@ import { isJsonType } from '../text/index.ts'
 import { lazy } from './argument-text.ts'
 
 /** Kind of an answer's body. */
-export type Kind = 'json' | 'text' | 'image' | 'audio' | 'binary'
+type Kind = 'json' | 'text' | 'image' | 'audio' | 'binary'
 
 /** An upstream's answer as templates and results read it. */
 export interface ReadAnswer {

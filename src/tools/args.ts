@@ -4,26 +4,18 @@ import {
   isObject,
   type Json,
   type JsonObject,
+  parse,
   pointerOf,
   pointerSegments,
+  setOwn,
   stringify,
   valueAt,
 } from '../json/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type Comparisons, comparisons, cut, nearest } from '../text/index.ts'
+import { type Comparisons, comparisons, cut, groupBy, nearest } from '../text/index.ts'
 import { typeText } from './argument-text.ts'
-import { mended } from './client-habits.ts'
 import { CallError } from './failure.ts'
 import type { Validate } from './validators.ts'
-
-/** Maximum faults in one result. */
-const MAX_FAULTS = 20
-
-/** Maximum repairs of arguments, as JSON text may contain JSON text. */
-const MAX_MENDED = 4
-
-/** Maximum values of an `enum` compared. */
-const MAX_ALLOWED = 250
 
 export type ReadArgs = (args: unknown) => JsonObject
 
@@ -39,6 +31,9 @@ export function argsReader(
   log?: Pick<Logger, 'debug'>,
 ): ReadArgs {
   const defaults = tool.args.filter((arg) => arg.default !== undefined)
+  const constants = tool.args.flatMap(({ name, const: fixed }) =>
+    fixed === undefined ? [] : [[name, fixed] as const],
+  )
   const nullIsOmitted = !tool.inputSchema
   const properties = isObject(schema.properties) ? Object.keys(schema.properties) : []
 
@@ -53,7 +48,10 @@ export function argsReader(
       for (const { name } of tool.args)
         if (args[name] === null && Object.hasOwn(args, name)) delete args[name]
     for (const arg of defaults) if (!Object.hasOwn(args, arg.name)) args[arg.name] = arg.default!
-    return checked(args, MAX_MENDED)
+    // Maximum repairs of arguments, as JSON text may contain JSON text.
+    const sound = checked(args, 4)
+    for (const [name, value] of constants) setOwn(sound, name, value)
+    return sound
   }
 
   function checked(args: JsonObject, times: number): JsonObject {
@@ -107,7 +105,7 @@ export function describeErrors(
   errors: ErrorObject[],
   value: Json,
   whole: Whole,
-  most = MAX_FAULTS,
+  most = 20,
 ): { shown: string[]; more: number } {
   // The sentence for `anyOf` replaces the faults of its alternatives.
   const groups = new Set(
@@ -157,7 +155,7 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
     }
     case 'enum': {
       const allowed: Json[] = params.allowedValues
-      const some = allowed.slice(0, MAX_ALLOWED)
+      const some = allowed.slice(0, 250)
       const near =
         typeof value === 'string'
           ? nearest(
@@ -215,4 +213,73 @@ function pathText(pointer: string): string {
     .map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`))
     .join('')
   return cut(text.replace(/^\./, ''), 120)
+}
+
+/** Keys that clients add to arguments: n8n, Gemini CLI. */
+const ADDED = new Set(['toolCallId', 'wait_for_previous'])
+/** Keys that n8n adds together with `toolCallId`; alone they may be a mistake of the model. */
+const BESIDE_CALL_ID = new Set(['tool', 'sessionId', 'action', 'chatInput'])
+
+interface Mended {
+  args: JsonObject
+  /** Names of removed arguments. */
+  dropped: string[]
+}
+
+/**
+ * Undoes changes that clients, not models, make to arguments: unknown keys, and arrays and objects serialized where the
+ * schema allows no text. Undefined: nothing to undo.
+ */
+function mended(args: JsonObject, errors: readonly ErrorObject[]): Mended | undefined {
+  const dropped = errors.flatMap(({ instancePath, params }) => {
+    const name: string | undefined = params.additionalProperty ?? params.unevaluatedProperty
+    return instancePath === '' && name !== undefined && isAdded(name, args) ? [name] : []
+  })
+  let made: Json = args
+  const copies = new Set<Json>()
+  for (const [path, faults] of groupBy(errors, ({ instancePath }) => instancePath)) {
+    const types = typesWanted(faults)
+    if (types) made = replaced(made, pointerSegments(path), types, copies)
+  }
+  if (made === args && dropped.length === 0) return undefined
+  const kept = Object.entries(made as JsonObject).filter(([name]) => !dropped.includes(name))
+  return { args: Object.fromEntries(kept), dropped: [...new Set(dropped)] }
+}
+
+function isAdded(name: string, args: JsonObject): boolean {
+  return ADDED.has(name) || (BESIDE_CALL_ID.has(name) && Object.hasOwn(args, 'toolCallId'))
+}
+
+/** The expected types of a value refused only for its type; another fault may concern an allowed text. */
+function typesWanted(errors: readonly ErrorObject[]): ReadonlySet<string> | undefined {
+  const faults = errors.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf')
+  if (!faults.length || faults.some(({ keyword }) => keyword !== 'type')) return undefined
+  return new Set<string>(faults.flatMap(({ params }) => params.type))
+}
+
+/**
+ * The value with the JSON text at a path parsed; the same value if it has none of these types.
+ * @param copies objects and arrays already copied
+ */
+function replaced(value: Json, path: readonly string[], types: ReadonlySet<string>, copies: Set<Json>): Json {
+  const [key, ...rest] = path
+  if (key === undefined) return parsed(value, types)
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return value
+  const before = (value as JsonObject)[key]!
+  const after = replaced(before, rest, types, copies)
+  if (after === before) return value
+  const copy = copies.has(value) ? value : Array.isArray(value) ? [...value] : { ...(value as JsonObject) }
+  copies.add(copy)
+  setOwn(copy as JsonObject, key, after)
+  return copy
+}
+
+function parsed(value: Json, types: ReadonlySet<string>): Json {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value
+  try {
+    const made = parse(value)
+    return types.has(Array.isArray(made) ? 'array' : isObject(made) ? 'object' : '') ? made : value
+  } catch {
+    return value
+  }
 }

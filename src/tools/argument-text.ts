@@ -1,5 +1,6 @@
-import { ExactNumber, type Json, stringify } from '../json/index.ts'
-import { proposal, shorten, sizeText, wellFormed } from '../text/index.ts'
+import { type Arg, wireName } from '../config/model.ts'
+import { ExactNumber, isObject, type Json, stringify } from '../json/index.ts'
+import { deepPairs, proposal, shorten, sizeText, styled, wellFormed } from '../text/index.ts'
 import { CallError } from './failure.ts'
 
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
@@ -9,11 +10,29 @@ export function valueText(value: Json): string {
   return typeof value === 'string' ? value : stringify(value)
 }
 
-/** An argument as percent-encoded query pairs `name=value`; an array repeats the name for each item. */
-export function queryPairs(name: string, value: Json): string[] {
-  const before = `${percentEncode(name)}=`
-  const pair = (one: Json) => before + percentEncode(valueText(one))
-  return Array.isArray(value) ? value.map(pair) : [pair(value)]
+type Written = Pick<Arg, 'name' | 'as' | 'style' | 'explode'>
+
+const membersOf = (value: unknown) =>
+  isObject(value as Json) ? (value as Record<string, unknown>) : undefined
+const inQuery = { write: (value: unknown) => percentEncode(valueText(value as Json)), membersOf }
+const inHeader = { write: (value: unknown) => valueText(value as Json), membersOf }
+
+/** An argument as percent-encoded pairs `name=value` of a query or form. Without a style an object is JSON. */
+export function queryPairs(arg: Written, value: Json): string[] {
+  const { style = 'form', explode } = arg
+  const name = wireName(arg)
+  if (style === 'deepObject') return deepPairs(name, value, inQuery)
+  const isPlain = arg.style === undefined && explode === undefined && !Array.isArray(value)
+  const text = isPlain
+    ? `${percentEncode(name)}=${inQuery.write(value)}`
+    : styled(name, value, { style, explode }, inQuery)
+  return text === '' ? [] : [text]
+}
+
+/** An argument as the value of a header; an array or object without a style is JSON. */
+export function headerText({ name, style, explode }: Written, value: Json): string {
+  if (style === undefined && explode === undefined) return valueText(value)
+  return styled(name, value, { style: 'simple', explode }, inHeader)
 }
 
 /** Separator between a path, which may have a query, and further pairs. */

@@ -2,7 +2,15 @@ import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/s
 import type { Seal } from '../cluster/seal.ts'
 import type { Server } from '../config/model.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
-import type { Backend, BackendSession, Migrated, Opened, StatelessServer } from '../mcp/backend.ts'
+import { type Answer as CallAnswer, errorAnswer, resultAnswer } from '../mcp/answer.ts'
+import type {
+  Backend,
+  BackendSession,
+  ClientSession,
+  Migrated,
+  Opened,
+  StatelessServer,
+} from '../mcp/backend.ts'
 import type { Call } from '../mcp/call.ts'
 import { missingCapability } from '../mcp/client-capabilities.ts'
 import { declaredParamHeaders, type ParamHeader } from '../mcp/mirror.ts'
@@ -24,12 +32,12 @@ import {
   SERVER_INFO,
   SUBSCRIPTION_ID,
 } from '../mcp/protocol.ts'
-import type { Session } from '../mcp/session.ts'
+import { keeperOf } from '../mcp/read-result.ts'
 import { visibleText } from '../mcp/visible.ts'
-import { SKILLS_EXTENSION, type Skills } from '../skills/index.ts'
 import { withoutHidden } from '../text/index.ts'
 import { lazy, unknownText } from './argument-text.ts'
 import { notFound, promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
+import { SKILLS_EXTENSION, type Skills } from './skills/index.ts'
 import {
   answerOf,
   asksTask,
@@ -41,7 +49,7 @@ import {
 } from './tasks.ts'
 import type { Answer, CallContext, Method, Prompts, Tools } from './types.ts'
 
-export interface BackendParts {
+interface BackendParts {
   server: Pick<Server, 'name' | 'description'>
   tools: Tools
   prompts: Prompts
@@ -290,7 +298,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return this.service.instructions
   }
 
-  initialize(session: Session, { id, params }: Request): Opened {
+  initialize(session: ClientSession, { id, params }: Request): Opened {
     if (typeof params.protocolVersion !== 'string') {
       const message = 'params.protocolVersion must be a string'
       return { ok: false, text: errorText(id, { code: INVALID_PARAMS, message }) }
@@ -299,58 +307,55 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     session.revision = protocolVersion
     const { info: serverInfo, instructions } = this.service
     const capabilities = this.capabilitiesFor(protocolVersion) as ServerCapabilities
-    session.lists = new Set(LISTS.filter((list) => capabilities[list]?.listChanged))
+    session.changeableLists = new Set(LISTS.filter((list) => capabilities[list]?.listChanged))
     const result = { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) }
     return { ok: true, text: resultText(id, stringify(result as JsonObject)) }
   }
 
-  async request(call: Call): Promise<void> {
+  async request(call: Call): Promise<CallAnswer> {
     const { method, params } = call.request
     const answer = await this.service.methods.get(method)?.(params, call)
-    if (answer) this.answer(call, answer)
-    else this.own(call, method)
-  }
-
-  private answer(call: Call, answer: Answer): void {
-    if ('error' in answer) call.error(answer.error)
-    else call.result(this.shown(call, answer), answer.end)
+    if (!answer) return this.own(call, method)
+    return 'error' in answer
+      ? errorAnswer(call, answer.error)
+      : resultAnswer(call, this.shown(call, answer), answer.end)
   }
 
   /** Answers methods of the protocol itself. */
-  private own(call: Call, method: string): void {
+  private own(call: Call, method: string): CallAnswer | Promise<CallAnswer> {
     const inSession = isSessionRevision(call.revision)
-    if (inSession && method === 'ping') call.result('{}')
-    else if (inSession && method === 'initialize')
-      call.error({ code: INVALID_REQUEST, message: 'The session is initialized already' })
-    else if (!inSession && method === 'server/discover') this.discover(call)
-    else if (!inSession && method === 'subscriptions/listen') this.listen(call)
-    else call.error({ code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+    if (inSession && method === 'ping') return resultAnswer(call, '{}')
+    if (inSession && method === 'initialize')
+      return errorAnswer(call, { code: INVALID_REQUEST, message: 'The session is initialized already' })
+    if (!inSession && method === 'server/discover') return this.discover(call)
+    if (!inSession && method === 'subscriptions/listen') return this.listen(call)
+    return errorAnswer(call, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
   }
 
-  private discover(call: Call): void {
+  private discover(call: Call): CallAnswer {
     const { instructions } = this.service
     const capabilities = this.capabilitiesFor(call.revision)
     const body = { supportedVersions: [...REVISIONS], capabilities, ...(instructions && { instructions }) }
-    call.result(this.shown(call, { result: stringify(body as JsonObject) }))
+    return resultAnswer(call, this.shown(call, { result: stringify(body as JsonObject) }))
   }
 
-  /** Acknowledges a subscription; the registry sends its notifications (2026-07-28, Subscriptions). */
-  private listen(call: Call): void {
+  /**
+   * Acknowledges a subscription; the registry sends its notifications and ends it (2026-07-28, Subscriptions).
+   */
+  private listen(call: Call): CallAnswer | Promise<CallAnswer> {
     const { id, params } = call.request
     const wanted = params.notifications
     if (!isObject(wanted)) {
       const message = 'params.notifications must be an object such as {"toolsListChanged": true}'
-      call.error({ code: INVALID_PARAMS, message })
-      return
+      return errorAnswer(call, { code: INVALID_PARAMS, message })
     }
-    if (this.service.hasTasks && wanted.taskIds !== undefined && !declaresTasks(params)) {
-      call.error(missingCapability(TASKS_EXTENSION))
-      return
-    }
+    if (this.service.hasTasks && wanted.taskIds !== undefined && !declaresTasks(params))
+      return errorAnswer(call, missingCapability(TASKS_EXTENSION))
     const notifications = this.granted(wanted)
     const method = 'notifications/subscriptions/acknowledged'
     call.message(notificationText(method, { _meta: { [SUBSCRIPTION_ID]: id }, notifications }))
     call.subscribed(listKinds(notifications))
+    return call.interrupted
   }
 
   /** The requested notifications that can be granted. */
@@ -422,11 +427,12 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
 
 /** The parts of a call that a tool reads. */
 function contextOf(call: Call): CallContext {
-  const { headers, query, lease, identity, results } = call.context
+  const { headers, query, lease, identity } = call.context
   const { raw: body, span } = call.request
   const { reservation } = lease
-  const [progress, keep] = [progressOf(call), results?.keeper(call)]
-  return { headers, query, identity, body, signal: call, span, reservation, progress, keep }
+  const [progress, keep] = [progressOf(call), keeperOf(call)]
+  const { signal, onExchange } = call
+  return { headers, query, identity, body, signal, span, reservation, progress, keep, onExchange }
 }
 
 /** Undefined: the client did not request progress. */

@@ -1,4 +1,4 @@
-import type { Tool } from '../config/model.ts'
+import { type Tool, wireName } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
 import { bodyPlace, type Template } from '../template/index.ts'
 import { isJsonType } from '../text/index.ts'
@@ -32,7 +32,7 @@ const MAY_BE_EMPTY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
  */
 export function compileBody(
   tool: Tool,
-  path: (string | number)[],
+  path: Problem['path'],
   headers: Headers,
   compile: CompileTemplate,
   problems: Problem[],
@@ -63,8 +63,10 @@ export function compileBody(
     !others.length
   )
     return {
-      make: async (_root, { members: [[name, value] = ['', null]] }) =>
-        typeof value === 'string' ? { body: bytesOf(name, value) } : undefined,
+      async make(_root, { members: [first] }) {
+        const value = first?.[1]
+        return typeof value === 'string' ? { body: bytesOf(only.name, value) } : undefined
+      },
     }
   if (!form && headers.mediaType !== undefined && !isJsonType(headers.mediaType))
     problems.push({
@@ -77,8 +79,11 @@ export function compileBody(
   return {
     async make(_root, { members }) {
       if (members.length === 0 && MAY_BE_EMPTY.has(tool.method)) return undefined
-      if (form) return { body: members.flatMap(([name, value]) => queryPairs(name, value)).join('&') }
-      return { body: stringify(Object.fromEntries(members)), ...type }
+      if (form) return { body: members.flatMap(([arg, value]) => queryPairs(arg, value)).join('&') }
+      return {
+        body: stringify(Object.fromEntries(members.map(([arg, value]) => [wireName(arg), value]))),
+        ...type,
+      }
     },
   }
 }

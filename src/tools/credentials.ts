@@ -54,7 +54,10 @@ export function secretsOfTool(
   used?: readonly UsedVariable[],
 ): ConfiguredSecret[] {
   const { endpoint, requestBody = '', headers } = tool
-  const texts = [endpoint, requestBody, ...Object.values(headers), ...Object.values(server.config)]
+  const { baseUrl = '', headers: shared = {} } = server
+  const maps = [headers, shared, server.config].flatMap((map) => Object.values(map))
+  const constants = tool.args.flatMap(({ const: fixed }) => (typeof fixed === 'string' ? [fixed] : []))
+  const texts = [baseUrl, endpoint, requestBody, ...maps, ...constants]
   return configuredSecrets(texts, 'config', config, env, used)
 }
 

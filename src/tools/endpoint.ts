@@ -8,7 +8,7 @@ import type { Root } from './root.ts'
 import { isFixed, renderInTurns } from './templates.ts'
 
 /** Target of a request: `path` includes the query, and is ASCII without a fragment. */
-export interface Target {
+interface Target {
   origin: string
   path: string
 }
@@ -68,7 +68,7 @@ export function compileEndpoint(
 }
 
 /** An invalid URL of a call. @param clause continues "the URL of this tool" */
-class UrlError extends CallError {
+export class UrlError extends CallError {
   constructor(readonly clause: string) {
     super('request', `No request was sent: the URL of this tool ${clause}.`)
   }

@@ -1,4 +1,4 @@
-import type { Fault } from '../mcp/fault.ts'
+import type { Fault, LoginNeed } from '../mcp/fault.ts'
 import { NetFault, type NetFaultKind, tooLargeText } from '../net/index.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import { timeText } from '../text/index.ts'
@@ -30,6 +30,13 @@ const OUTCOMES = {
 /** Short code for the log. */
 export type Failure = keyof typeof OUTCOMES
 
+/** A part of a template: `what` is such as `endpoint` or `header X-Id`; offsets are into its text. */
+export interface TemplatePlace {
+  what: string
+  start: number
+  end: number
+}
+
 /** @param upstreamStatus of an answer that had begun */
 export function outcomeOf(failure: Failure | undefined, upstreamStatus: number | undefined): Outcome {
   if (!failure) return 'ok'
@@ -49,6 +56,10 @@ export class CallError extends Error {
     readonly detail?: string,
     /** Status of the answer, if the answer caused the failure. */
     readonly upstreamStatus?: number,
+    /** The template that failed. */
+    readonly place?: TemplatePlace,
+    /** The login that the call lacks. */
+    readonly login?: LoginNeed,
   ) {
     super(text)
   }
@@ -76,7 +87,6 @@ interface CallLimits {
   maxResponseSize: number
 }
 
-/** The call's failure for a network fault. */
 function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits): CallError {
   const failure = FAILURES[fault.kind] ?? (fault.kind as Failure)
   const { host } = fault
@@ -93,8 +103,9 @@ function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits)
 }
 
 /** The failure if the server's credentials cannot be obtained. */
-export function credentialError({ kind, message }: Fault): CallError {
-  return new CallError(kind === 'timeout' ? 'timeout' : 'credentials', `${message}.`)
+export function credentialError({ kind, message, login }: Fault): CallError {
+  const failure = kind === 'timeout' ? 'timeout' : 'credentials'
+  return new CallError(failure, `${message}.`, undefined, undefined, undefined, login)
 }
 
 /** The failure for any error; unexpected errors do not reveal their text. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Tool } from '../config/model.ts'
+import { type Tool, wireName } from '../config/model.ts'
+import type { DeclaredHeader } from '../config/short-form.ts'
 import type { Template } from '../template/index.ts'
 import { checkedHeader, headerPlace, wireText } from './argument-text.ts'
 import type { RequestDraft } from './positions.ts'
@@ -29,7 +30,6 @@ export interface Headers {
   templates: Template[]
   /** Media type of the body in lower case, if constant. */
   mediaType: string | undefined
-  /** Whether the tool sets a Content-Type. */
   namesContentType: boolean
   /** Adds the headers to a request, except those of arguments. @throws CallError */
   write(draft: RequestDraft, root: Root): Promise<void>
@@ -46,12 +46,13 @@ interface Templated {
 }
 
 /**
- * The headers of a tool: its own, one for each `header` argument, and default `Accept` and `User-Agent`. Headers of the
+ * The headers of a tool: the declared ones, one for each `header` argument, and default `Accept` and `User-Agent`. Headers of the
  * caller are included only by templates.
  */
 export function compileHeaders(
   tool: Tool,
-  path: (string | number)[],
+  path: Problem['path'],
+  declared: readonly DeclaredHeader[],
   config: Root['Config'],
   compile: CompileTemplate,
   problems: Problem[],
@@ -60,16 +61,16 @@ export function compileHeaders(
   const templated: Templated[] = []
   /** Argument names by lower-case header name. */
   const given = new Map<string, string>()
-  for (const [i, { name, position }] of tool.args.entries()) {
-    if (position !== 'header') continue
-    given.set(name.toLowerCase(), name)
-    checkName(name, [...path, 'args', i, 'name'], true, problems)
+  for (const [i, arg] of tool.args.entries()) {
+    if (arg.position !== 'header') continue
+    const name = wireName(arg)
+    given.set(name.toLowerCase(), arg.name)
+    checkName(name, [...path, 'args', i, arg.as === undefined ? 'name' : 'as'], true, problems)
   }
   const multipart = tool.args.some(({ position }) => position === 'form-data')
   const named = new Set<string>()
   let mediaType: string | undefined
-  for (const [name, source] of Object.entries(tool.headers)) {
-    const at = [...path, 'headers', name]
+  for (const { name, source, path: at } of declared) {
     const lower = name.toLowerCase()
     if (!checkName(name, at, false, problems)) continue
     if (named.has(lower)) {

@@ -4,7 +4,7 @@ import { valueText } from './argument-text.ts'
 import { CallError } from './failure.ts'
 
 /** One part of a multipart/form-data body; a file when it has a filename. */
-export interface Part {
+interface Part {
   name: string
   filename?: string
   contentType?: string

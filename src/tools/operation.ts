@@ -1,14 +1,16 @@
-import { slashesOf, type Tool } from '../config/model.ts'
+import { headerOf, pathArgsOf, type Tool } from '../config/model.ts'
+import { isBelowBase } from '../config/short-form.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
 import type { ReadAnswer } from './answer.ts'
+import { below } from './base-url.ts'
 import { authoredOrigins } from './endpoint.ts'
 import { CallError, type Failure } from './failure.ts'
 import type { Answered } from './redirect.ts'
 import { type AnswerTemplate, answerTemplate } from './result.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, pathsOf, RESPONSE_ROOTS } from './templates.ts'
-import type { Operation } from './types.ts'
+import type { Operation, Problem } from './types.ts'
 
 /** Operations that continue after the API's response: `async` of a tool. */
 
@@ -50,18 +52,19 @@ export function isPassing({ failure }: CallError): boolean {
 /** @param others further templates rendered when the operation is done */
 export function compileAsync(
   tool: Tool,
-  path: (string | number)[],
+  path: Problem['path'],
   compile: CompileTemplate,
-  config: Root['Config'],
+  { config, base }: { config: Root['Config']; base: string | undefined },
   others: readonly (Template | undefined)[],
 ): Async | undefined {
   const given = tool.async
   if (!given) return undefined
   const templateOf = (source: string | undefined, at: string[], place: 'url' | 'text') => {
+    if (source === undefined) return undefined
     const key = [...path, 'async', ...at]
-    return source === undefined
-      ? undefined
-      : compile(source.trim(), key, place, RESPONSE_ROOTS, slashesOf(tool.args))
+    const template = compile(source.trim(), key, place, RESPONSE_ROOTS, pathArgsOf(tool.args))
+    const isBelow = place === 'url' && base !== undefined && isBelowBase(source)
+    return template && isBelow ? below(base, template) : template
   }
   const poll = templateOf(given.poll, ['poll'], 'url')
   const cancel = templateOf(given.cancel?.endpoint, ['cancel', 'endpoint'], 'url')
@@ -124,7 +127,7 @@ async function holds(condition: AnswerTemplate | undefined, root: Root, read: Re
 function keeperOf(tool: Tool, templates: readonly Template[]): (args: JsonObject) => JsonObject {
   const paths = templates.flatMap(pathsOf).filter(([root]) => root === undefined || root === 'Args')
   if (paths.some((path) => path.length < 2)) return (args) => args
-  const inHeaders = tool.args.filter(({ position }) => position === 'header').map(({ name }) => name)
+  const inHeaders = tool.args.filter(headerOf).map(({ name }) => name)
   const names = new Set([
     ...inHeaders,
     ...paths.map((path) => path[1]),

@@ -1,7 +1,7 @@
-import type { ArgPosition } from '../config/model.ts'
+import { type Arg, type ArgPosition, wireName } from '../config/model.ts'
 import type { Json } from '../json/index.ts'
 import { encodeCookie } from '../template/index.ts'
-import { checkedHeader, checkSize, headerPlace, queryPairs, valueText, wireText } from './argument-text.ts'
+import { checkedHeader, checkSize, headerPlace, headerText, queryPairs, wireText } from './argument-text.ts'
 import { argParts, PartWriter } from './multipart.ts'
 
 /** A request under construction. */
@@ -10,8 +10,7 @@ export class RequestDraft {
   readonly headers: string[] = []
   /** Percent-encoded pairs `name=value`. */
   readonly query: string[] = []
-  /** Members of a JSON object body. */
-  readonly members: [name: string, value: Json][] = []
+  readonly members: [arg: Arg, value: Json][] = []
   /** Parts of a multipart/form-data body. */
   parts: PartWriter | undefined
 
@@ -24,9 +23,10 @@ export class RequestDraft {
   }
 
   /** @throws CallError */
-  part(name: string, value: Json): void {
+  part(arg: Arg, value: Json): void {
     this.parts ??= new PartWriter()
-    for (const part of argParts(name, value)) checkSize(this.parts.write(part), this.maxSize)
+    for (const part of argParts(arg.name, value))
+      checkSize(this.parts.write({ ...part, name: wireName(arg) }), this.maxSize)
   }
 }
 
@@ -34,7 +34,7 @@ export interface Position {
   /** An argument used in the endpoint's template is not sent again. */
   inUrl?: true
   /** Adds the value of an argument to a request. @throws CallError */
-  write(draft: RequestDraft, name: string, value: Json): void
+  write(draft: RequestDraft, arg: Arg, value: Json): void
 }
 
 /** How arguments of each position are sent, in the order used for imported tools. */
@@ -42,16 +42,17 @@ export const POSITIONS: Readonly<Record<ArgPosition, Position>> = {
   path: { inUrl: true, write() {} },
   query: {
     inUrl: true,
-    write({ query }, name, value) {
-      for (const pair of queryPairs(name, value)) query.push(pair)
+    write({ query }, arg, value) {
+      query.push(...queryPairs(arg, value))
     },
   },
   header: {
-    write(draft, name, value) {
-      const text = valueText(value)
+    write(draft, arg, value) {
+      const name = wireName(arg)
+      const text = headerText(arg, value)
       draft.header(name, headerPlace(name) === 'cookie' ? encodeCookie(text) : text)
     },
   },
-  body: { write: ({ members }, name, value) => members.push([name, value]) },
-  'form-data': { write: (draft, name, value) => draft.part(name, value) },
+  body: { write: ({ members }, arg, value) => members.push([arg, value]) },
+  'form-data': { write: (draft, arg, value) => draft.part(arg, value) },
 }

@@ -1,7 +1,7 @@
-import type { Arg, Limits } from '../config/model.ts'
+import { type Arg, type Limits, wireName } from '../config/model.ts'
 import { isObject, JSON_LIMITS, type Json, parseVerbatim, stringify } from '../json/index.ts'
+import type { Next, Pages } from '../json/shaping/index.ts'
 import { type HttpAnswer, linkTargets } from '../net/index.ts'
-import type { Next, Pages } from '../shaping/index.ts'
 import { pathOf, pauseFor, shorten, wellFormed } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { readPath } from './endpoint.ts'
@@ -10,7 +10,7 @@ import type { Answered } from './redirect.ts'
 import type { UpstreamRequest } from './types.ts'
 
 /** Parameters of reading a call's pages. */
-export interface PageReading {
+interface PageReading {
   pages: Pages
   args: readonly Arg[]
   limits: Limits
@@ -222,21 +222,19 @@ function noticeOf(
   return `${first} For the rest, call again with ${how}.`
 }
 
-/** Maximum characters of arguments in a notice. */
-const MAX_GIVEN = 2_000
-
 /** The arguments with which a call would begin at this request; empty if anything else would differ. */
 function argumentsOf({ path }: UpstreamRequest, asked: UpstreamRequest, args: readonly Arg[]): string[] {
   const [before, after] = [queryOf(asked.path), queryOf(path)]
-  const types = new Map(args.map(({ name, type }) => [name, type]))
+  const known = new Map(args.filter((arg) => arg.const === undefined).map((arg) => [wireName(arg), arg]))
   const given: string[] = []
   for (const name of new Set([...before.keys(), ...after.keys()])) {
     const [value, ...others] = after.getAll(name)
     if (String(before.getAll(name)) === String(after.getAll(name))) continue
-    if (value === undefined || others.length > 0 || !types.has(name)) return []
-    const isNumber = /^(integer|number)$/.test(types.get(name) ?? '') && /^-?\d{1,15}$/.test(value)
-    given.push(`\`${name}\`: ${isNumber ? value : JSON.stringify(value)}`)
+    const arg = known.get(name)
+    if (value === undefined || others.length > 0 || !arg) return []
+    const isNumber = /^(integer|number)$/.test(arg.type) && /^-?\d{1,15}$/.test(value)
+    given.push(`\`${arg.name}\`: ${isNumber ? value : JSON.stringify(value)}`)
   }
   // A truncated cursor would be useless.
-  return given.join().length > MAX_GIVEN ? [] : given
+  return given.join().length > 2_000 ? [] : given
 }

@@ -1,6 +1,7 @@
 import { isRepeatable, type Limits, type Tool } from '../config/model.ts'
-import type { Credential, SentHeader } from '../credentials/credential.ts'
+import { afterRefusal, type Credential, type SentHeader } from '../credentials/credential.ts'
 import { Fault } from '../mcp/fault.ts'
+import type { Exchange } from '../mcp/recorded-call.ts'
 import {
   type Connection,
   type FetchOptions,
@@ -16,7 +17,8 @@ import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError, credentialError } from './failure.ts'
 import type { Mask } from './mask.ts'
-import type { UpstreamRequest } from './types.ts'
+import { bodyText, requestText } from './request-text.ts'
+import type { CallContext, UpstreamRequest } from './types.ts'
 
 /** Maximum redirects in one call. */
 const MAX_REDIRECTS = 5
@@ -25,7 +27,7 @@ const MAX_REDIRECTS = 5
 const PORTABLE = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
 /** Options of one call. */
-export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal' | 'reservation'> {
+export interface SendOptions extends Pick<Leading, 'mask'>, Pick<FetchOptions, 'signal' | 'reservation'> {
   http: HttpClient
   limits: Limits
   /** Absent: every address is allowed. */
@@ -40,6 +42,8 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
   attempts: number
   /** Provides a header for the first origin. */
   credential?: Credential | undefined
+  /** Called with each request that is sent; absent: they are not recorded. */
+  onExchange?: CallContext['onExchange']
   /** Start of the call, by `performance.now()`. Default: now. */
   begin?: number
   /** If traces are recorded: the parent span, and the path without values, used until a redirect. */
@@ -76,12 +80,11 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     fetching.guard = guardOf(request, options)
     fetching.tls = request.origin === first.origin ? tls : tls?.elsewhere
     let answer = await sendOne(request, tool, fetching, options)
-    // A request refused with 401 was not executed (RFC 9110, 15.5.2), so it is safe to repeat.
-    if (answer.status === 401 && credential && sent && carries(request, sent)) {
-      const other = await credential.renew(sent)
+    if (credential && sent && carries(request, sent)) {
+      const other = await afterRefusal(credential, sent, answer)
       if (other instanceof Fault) throw credentialError(other)
-      sent = undefined
       if (other) {
+        sent = undefined
         request = withHeader(request, other)
         answer = await sendOne(request, tool, fetching, options)
       }
@@ -102,9 +105,38 @@ function withoutPath({ spans, ...options }: SendOptions): SendOptions {
 }
 
 /** One attempt, with its own span if traces are recorded (semantic conventions of HTTP). */
-function fetch(request: UpstreamRequest, fetching: FetchOptions, options: SendOptions): Promise<HttpAnswer> {
-  const { http, spans } = options
-  return spans ? tracedFetch(request, fetching, options, spans) : http.fetch(request, fetching)
+async function fetch(
+  request: UpstreamRequest,
+  fetching: FetchOptions,
+  options: SendOptions,
+): Promise<HttpAnswer> {
+  const { http, spans, mask, onExchange } = options
+  const begin = performance.now()
+  let answer: HttpAnswer | undefined
+  try {
+    answer = await (spans ? tracedFetch(request, fetching, options, spans) : http.fetch(request, fetching))
+    return answer
+  } finally {
+    onExchange?.(exchangeOf(request, answer, mask() ?? ((text) => text), performance.now() - begin))
+  }
+}
+
+/** Characters of a request or response that are recorded. */
+const RECORDED = 64 * 1024
+
+function exchangeOf(
+  request: UpstreamRequest,
+  answer: HttpAnswer | undefined,
+  mask: Mask,
+  ms: number,
+): Exchange {
+  return {
+    to: mask(request.origin + request.path),
+    sent: requestText(request, mask).slice(0, RECORDED),
+    received: answer && mask(bodyText(answer.body)).slice(0, RECORDED),
+    ...(answer && { status: answer.status }),
+    ms,
+  }
 }
 
 async function tracedFetch(
@@ -128,7 +160,6 @@ async function tracedFetch(
   }
 }
 
-/** Span attributes of requests with this path. */
 function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): SpanStart {
   const attributes = {
     'http.request.method': method,
@@ -201,27 +232,19 @@ function guardOf({ origin, path }: UpstreamRequest, { guards, authored }: SendOp
   return guards.ownPaths?.has(path) ? guards.ownPaths.guard : guards.named
 }
 
-/** Whether the answer is a redirect. */
 function isRedirect({ status, headers }: HttpAnswer): boolean {
   return [301, 302, 303, 307, 308].includes(status) && typeof headers.location === 'string'
 }
 
-interface RedirectOptions {
-  /** Whether the tool allows its body to be sent to another origin. */
-  sendsBody: boolean
-  /** Masks secrets that must not be sent to another origin. */
-  mask: () => Mask | undefined
-}
-
 /**
  * The request for a redirect, by the rules of fetch: 303 becomes GET, as do 301 and 302 of a POST. Headers of the tool
- * stay with the first origin, its body too unless the tool allows it, and HTTPS is never downgraded.
+ * and its body stay with the first origin, and HTTPS is never downgraded.
  * @throws CallError
  */
 function redirected(
   request: UpstreamRequest,
   answer: HttpAnswer,
-  { sendsBody, mask }: RedirectOptions,
+  { mask }: Pick<Leading, 'mask'>,
 ): UpstreamRequest {
   const { status, headers: given } = answer
   const refusal = (why: string) =>
@@ -229,16 +252,18 @@ function redirected(
   const toGet = status === 303 ? request.method !== 'HEAD' : status <= 302 && request.method === 'POST'
   const next = ledTo(request, String(given.location), { toGet, mask, refusal, what: 'redirect' })
   if (toGet || request.body === undefined) return next
-  if (next.origin !== request.origin && !sendsBody)
+  if (next.origin !== request.origin)
     throw refusal(
-      `redirect to ${next.origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
+      `redirect to ${next.origin}. It was not followed, as the body of the request would go to another origin.`,
     )
   next.body = request.body
   return next
 }
 
 /** How to follow an answer to another URL. */
-interface Leading extends Pick<RedirectOptions, 'mask'> {
+interface Leading {
+  /** Masks secrets that must not be sent to another origin. */
+  mask: () => Mask | undefined
   /** Whether the request becomes GET. */
   toGet: boolean
   /** @param why continues "answered with a" */

@@ -8,7 +8,6 @@ import {
   plain,
   stringify,
 } from '../json/index.ts'
-import type { HttpAnswer } from '../net/index.ts'
 import {
   type Keep,
   nothingOmitted,
@@ -16,22 +15,21 @@ import {
   type Presented,
   type Shaping,
   withRest,
-} from '../shaping/index.ts'
+} from '../json/shaping/index.ts'
+import type { HttpAnswer } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
-import { cut, pauseFor } from '../text/index.ts'
+import { canonicalHeader, cut, pauseFor } from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
 import { describeErrors } from './args.ts'
 import { lazy } from './argument-text.ts'
 import { asCallError, CallError } from './failure.ts'
-import { canonicalHeader, define, type Root } from './root.ts'
+import { define, type Root } from './root.ts'
 import { reads, renderInTurns } from './templates.ts'
 import type { CallOutcome, Content, ToolResult } from './types.ts'
 import type { Validate } from './validators.ts'
 
 /** Maximum characters of an upstream's body in an error. */
 const ERROR_TEXT = 4_000
-/** Maximum faults of an answer that does not match its schema. */
-const MAX_FAULTS = 10
 
 /** A compiled `responseBody` or `errorBody`. */
 export interface AnswerTemplate {
@@ -113,7 +111,6 @@ export interface Sent {
   keep?: Keep | undefined
 }
 
-/** The outcome of an answer. */
 export async function outcomeOf(
   read: ReadAnswer,
   shape: Shape,
@@ -154,12 +151,16 @@ async function settled(
   }
 }
 
-export function failedOutcome({ failure, detail, upstreamStatus }: CallError, text: string): CallOutcome {
+export function failedOutcome(
+  { failure, detail, upstreamStatus, login }: CallError,
+  text: string,
+): CallOutcome {
   return {
     result: { ...textResult(text), isError: true },
     failure,
     ...(detail !== undefined && { detail }),
     ...(upstreamStatus !== undefined && { upstreamStatus }),
+    ...(login && { login }),
   }
 }
 
@@ -370,7 +371,7 @@ function checkOutput(data: Json, validate: Validate, wrapped: boolean, what: str
   const own = wrapped
     ? errors.map((error) => ({ ...error, instancePath: error.instancePath.replace(/^\/result/, '') }))
     : errors
-  const faults = describeErrors(own, data, { name: 'the response' }, MAX_FAULTS).shown
+  const faults = describeErrors(own, data, { name: 'the response' }, 10).shown
   throw new CallError('output-schema', [what, ...faults.map((fault) => `- ${fault}`)].join('\n'))
 }
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Identity } from '../access/identity.ts'
 import { type JsonObject, plain } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
+import { canonicalHeader } from '../text/index.ts'
 import { pathsOf, reads } from './templates.ts'
 import type { CallContext } from './types.ts'
 
@@ -14,7 +15,7 @@ export interface Root {
   Response?: object
 }
 
-export type RootBuilder = (args: JsonObject, call: CallContext) => Root
+type RootBuilder = (args: JsonObject, call: CallContext) => Root
 
 /** Creates the builder of template data, with only those parts of `Request` that templates read. */
 export function rootBuilder(config: Root['Config'], templates: (Template | undefined)[]): RootBuilder {
@@ -94,11 +95,6 @@ function headerText(value: string): string {
 export function define(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') target[name] = value
   else Object.defineProperty(target, name, { value, enumerable: true })
-}
-
-/** `x-trace-id` → `X-Trace-Id`, as Go's net/textproto writes header names. */
-export function canonicalHeader(name: string): string {
-  return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 }
 
 function parseCookies(header: string): Record<string, string> {

@@ -1,6 +1,6 @@
 import { type Arg, DEFAULT_LIMITS, hasTemplate, type Tool } from '../config/model.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
-import type { Shaping } from '../shaping/index.ts'
+import type { Shaping } from '../json/shaping/index.ts'
 import type { ToolDefinition } from './types.ts'
 
 /** Form parts that the gateway accepts: a text, or a file in two forms. */
@@ -69,7 +69,8 @@ export function outputSchema(schema: JsonObject, shaping?: Shaping): JsonObject 
  * The JSON Schema 2020-12 of a tool's arguments. Unknown arguments are refused, so that a misspelt one is not silently
  * lost.
  */
-export function inputSchema(args: Arg[]): JsonObject {
+function inputSchema(all: Arg[]): JsonObject {
+  const args = all.filter((arg) => arg.const === undefined)
   const schema: JsonObject = {
     type: 'object',
     properties: Object.fromEntries(args.map((arg) => [arg.name, argSchema(arg)])),

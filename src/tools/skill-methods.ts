@@ -9,8 +9,8 @@ import {
   metaOf,
   type RpcError,
 } from '../mcp/index.ts'
-import { SKILLS_EXTENSION, type Skill, type SkillFile, type Skills } from '../skills/index.ts'
 import { cut, withoutHidden } from '../text/index.ts'
+import { SKILLS_EXTENSION, type Skill, type SkillFile, type Skills } from './skills/index.ts'
 import type { Answer, Method, PromptDefinition, PromptResult } from './types.ts'
 
 /** JSON text of the entries of `skills/list`. */
@@ -69,7 +69,6 @@ export function promptOf({ name, description }: Skill): PromptDefinition {
   return { name, description: withoutHidden(description), arguments: [] }
 }
 
-/** The skill's instructions, with the location of its files. */
 export function promptResultOf({ uri, description, instructions, files }: Skill): PromptResult {
   const root = uri.slice(0, uri.lastIndexOf('/') + 1)
   const where = files.length > 1 ? `\n\nRelative paths in these instructions are resources below ${root}` : ''

@@ -74,7 +74,7 @@ type Found = Known & { of: Operations }
 
 type Status = 'working' | 'completed' | 'failed' | 'cancelled'
 
-export interface TaskParts {
+interface TaskParts {
   tools: Tools
   seal: Seal
   /** Identifies the server, as several may be behind one prefix. */
@@ -86,9 +86,12 @@ export interface TaskParts {
 }
 
 /** The end of a call with this outcome. @param tool for the metrics of tools */
-function endOf({ failure, detail, upstreamStatus, pages, savedChars }: CallOutcome, tool?: string): CallEnd {
+function endOf(
+  { failure, detail, upstreamStatus, pages, savedChars, login }: CallOutcome,
+  tool?: string,
+): CallEnd {
   const outcome = outcomeOf(failure, upstreamStatus)
-  return { outcome, failure, detail, upstreamStatus, tool, pages, savedChars }
+  return { outcome, failure, detail, upstreamStatus, tool, pages, savedChars, login }
 }
 
 /** The answer for this outcome. @param tool for the metrics of tools */
@@ -256,14 +259,14 @@ export class Tasks {
         if (performance.now() + interval >= deadline) return undefined
         await pause(interval, call)
       }
-      const polled = call.aborted ? CANCELLED : await of.poll(operation, context)
-      if (call.aborted && begins) {
+      const polled = call.signal.aborted ? CANCELLED : await of.poll(operation, context)
+      if (call.signal.aborted && begins) {
         // The client cancelled the call, and no other client can continue it.
         const late = { ...context, signal: new Cancellation() }
         of.cancel?.(operation, late).catch(unexpected('the cancellation of an operation'))
       }
       if (!('running' in polled)) return polled
-      if (call.aborted) return CANCELLED
+      if (call.signal.aborted) return CANCELLED
       after = polled.after ?? 0
       context.progress?.(polls + 1, 'The operation is still running')
     }
@@ -359,13 +362,13 @@ function sealable(result: ToolResult): ToolResult {
 /** Resolves after some milliseconds, or when the call is aborted. */
 function pause(milliseconds: number, call: Call): Promise<void> {
   return new Promise((resolve) => {
-    if (call.aborted) return resolve()
+    if (call.signal.aborted) return resolve()
     const end = () => {
       clearTimeout(timer)
-      call.removeEventListener('abort', end)
+      call.signal.removeEventListener('abort', end)
       resolve()
     }
     const timer = setTimeout(end, milliseconds)
-    call.addEventListener('abort', end)
+    call.signal.addEventListener('abort', end)
   })
 }

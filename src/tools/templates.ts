@@ -24,7 +24,6 @@ import type { Problem } from './types.ts'
 const REQUEST = { Headers: true, Query: true, Cookies: true, Path: true, Body: true } as const
 /** Caller data for templates, also of MCP servers. */
 export const CALLER = { subject: true, issuer: true, clientId: true, scopes: true, claims: true } as const
-/** Data for templates of requests. */
 export const REQUEST_ROOTS: Roots = { Config: true, Args: true, Request: REQUEST, Caller: CALLER }
 /** Data for `responseBody` and `errorBody`. */
 export const RESPONSE_ROOTS: Roots = {
@@ -37,10 +36,10 @@ const TRUSTED = ['Config']
 export type Env = Readonly<Record<string, string | undefined>>
 export type CompileTemplate = (
   source: string,
-  path: (string | number)[],
+  path: Problem['path'],
   place: Place,
   roots: Roots,
-  slashes?: CompileOptions['slashes'],
+  pathArgs?: CompileOptions['pathArgs'],
 ) => Template | undefined
 
 /**
@@ -53,8 +52,8 @@ export function templateCompiler(
   memo?: Memo,
   secrets?: Secrets,
 ): CompileTemplate {
-  return (source, path, place, roots, slashes) => {
-    const { template, errors } = compileQuietly(source, place, roots, { env, memo, secrets, slashes })
+  return (source, path, place, roots, pathArgs) => {
+    const { template, errors } = compileQuietly(source, place, roots, { env, memo, secrets, pathArgs })
     for (const error of errors) problems.push(problemOf(error, path, env))
     return template
   }
@@ -65,16 +64,16 @@ interface OfTool {
   env: Env
   memo?: Memo | undefined
   secrets?: Secrets | undefined
-  slashes?: CompileOptions['slashes']
+  pathArgs?: CompileOptions['pathArgs']
 }
 
 export function compileQuietly(
   source: string,
   place: Place,
   roots: Roots,
-  { env, memo, secrets, slashes }: OfTool,
+  { env, memo, secrets, pathArgs }: OfTool,
 ): Compiled {
-  const options = { place, env, roots, trusted: TRUSTED, ...(slashes && { slashes }) }
+  const options = { place, env, roots, trusted: TRUSTED, ...(pathArgs && { pathArgs }) }
   return secrets ? compile(source, { ...options, secrets }) : (memo?.compile ?? compile)(source, options)
 }
 
@@ -85,7 +84,7 @@ const CODES: Record<TemplateError['kind'], FindingCode> = {
   env: 'env-unset',
 }
 
-function problemOf(error: TemplateError, path: (string | number)[], env: Env): Problem {
+function problemOf(error: TemplateError, path: Problem['path'], env: Env): Problem {
   const { start, end, message, hint, variable } = error
   if (variable !== undefined && isWithheld(env, variable))
     return { path, start, end, severity: 'error', ...withheld(variable) }
@@ -126,7 +125,7 @@ export function beforeCalls<T>(
 /** `.Config`: each value rendered once, with access only to `env`. */
 export function renderConfig(
   server: Server,
-  path: (string | number)[],
+  path: Problem['path'],
   compile: CompileTemplate,
   problems: Problem[],
 ): Readonly<Record<string, string>> {
@@ -210,10 +209,13 @@ function unrendered(error: RenderError, template: Template, root: object, what: 
   const { message, hint, line, column, start, end } = error
   const whole = `the ${what} of this ${what === 'text' ? 'prompt' : 'tool'} could not be rendered`
   const at = `at \`${cut(template.source.slice(start, end), 80)}\`, line ${line}, column ${column}`
-  const detail = capital(`${whole}: ${message}${hint ? ` (${hint})` : ''}, ${at}.`)
+  // The message of the engine ends with the expression too.
+  const [said] = message.split(`, at ${template.source.slice(start, Math.min(end, start + 20))}`)
+  const detail = capital(`${whole}: ${said}${hint ? ` (${hint})` : ''}, ${at}.`)
   const before = what === 'text' || Object.hasOwn(root, 'Response') ? '' : 'No request was sent: '
   const reason = reasonOf(error, template, root, what) ?? `${whole}${ofArgs(error, template)}`
-  return new CallError('template', `${capital(before + reason)}.`, detail)
+  const place = { what, start, end }
+  return new CallError('template', `${capital(before + reason)}.`, detail, undefined, place)
 }
 
 /** The failure in terms of the caller's arguments; undefined if they are not the cause. */

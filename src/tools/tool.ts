@@ -1,16 +1,21 @@
 import { maskReport } from '../checks/fields/response.ts'
 import {
+  type Arg,
   type Configuration,
   DEFAULT_LIMITS,
   hasTemplate,
+  headerOf,
   type Limits,
+  METHODS,
+  pathArgsOf,
   type Redact,
   type Server,
-  slashesOf,
   type Tool,
 } from '../config/model.ts'
+import { headersOf, isBelowBase, wholeEndpoint } from '../config/short-form.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import type { JsonObject } from '../json/index.ts'
+import { compileShaping, type Shaping } from '../json/shaping/index.ts'
 import { Fault } from '../mcp/fault.ts'
 import {
   askedPauseOf,
@@ -20,12 +25,12 @@ import {
   type HttpClient,
   type Resilience,
 } from '../net/index.ts'
-import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
 import { atOnce, PIECE, pathOf, pause, pauseFor, quote, type Steps } from '../text/index.ts'
 import { type ReadAnswer, readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
+import { below, renderBase } from './base-url.ts'
 import { type Body, compileBody, type MadeBody } from './body.ts'
 import { callMasks, masked, secretsOfTool, shownNowhere } from './credentials.ts'
 import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
@@ -90,7 +95,10 @@ export function* compileToolsSteps(
   const serverPath = ['servers', configuration.servers.indexOf(server)]
   const compile = templateCompiler(context.env, problems, context.memo)
   const config = renderConfig(server, serverPath, compile, problems)
-  const shared: ToolContext = { ...context, server, config, compileSchema: schemaCompiler(), problems }
+  const base = renderBase(server, serverPath, compile, config, problems)
+  const compileSchema = schemaCompiler()
+  const credentials = context.credentialsOf?.(server, configuration)
+  const shared = { ...context, server, serverPath, config, base, credentials, compileSchema, problems }
   const sound = new Map<string, ToolDefinition>()
   const slow: string[] = []
   for (const [tool, index] of offered(configuration, server)) {
@@ -101,7 +109,9 @@ export function* compileToolsSteps(
   }
   const list = [...sound.values()]
   const own = { names: [...sound.keys()], slow, list: () => list }
-  return { tools: toolsOf(configuration, server, own, lastingOf(shared)), problems }
+  // Calls do not keep the memo of the reload alive.
+  const { memo: _, ...lasting } = shared
+  return { tools: toolsOf(configuration, server, own, lasting), problems }
 }
 
 /**
@@ -134,26 +144,6 @@ function toolsOf(
   }
 }
 
-/** The part of the context needed by calls; the rest would retain data of the reload. */
-function lastingOf(context: ToolContext): Omit<ToolContext, 'problems'> {
-  const { env, limits, http, guards, connection, resilience, onRedacted, secrets, server, config } = context
-  const { credentialsOf, compileSchema } = context
-  return {
-    env,
-    limits,
-    http,
-    guards,
-    connection,
-    resilience,
-    onRedacted,
-    server,
-    config,
-    compileSchema,
-    ...(credentialsOf && { credentialsOf }),
-    ...(secrets && { secrets }),
-  }
-}
-
 /** The tools of a server in order, each with its index in the configuration. */
 function offered(
   { tools }: Configuration,
@@ -171,14 +161,17 @@ function offered(
 /** Data common to the tools of one server. */
 interface ToolContext extends CompileContext {
   server: Server
+  serverPath: Problem['path']
   config: Root['Config']
+  /** Its `baseUrl`. */
+  base: string | undefined
+  credentials: Credentials | undefined
   compileSchema: CompileSchema
   problems: Problem[]
 }
 
 /** Compiled templates of a tool. */
 interface Parts {
-  /** The template of the endpoint. */
   url: Template
   endpoint: Endpoint
   /** Origins named by the author; others are chosen by arguments. */
@@ -199,10 +192,10 @@ function limitsOf(tool: Tool, { limits, server }: Pick<ToolContext, 'limits' | '
 /** Compiles one tool; faults are added to `problems`. Undefined if it cannot be called. */
 function compileTool(
   tool: Tool,
-  path: (string | number)[],
+  path: Problem['path'],
   context: ToolContext,
 ): { definition: ToolDefinition; parts: Parts } | undefined {
-  const { env, problems, memo, secrets, config, compileSchema } = context
+  const { env, problems, memo, secrets, config, base, server, serverPath, compileSchema } = context
   const before = problems.length
   const compile = templateCompiler(env, problems, memo, secrets)
   const shaping = compileShaping(tool.response, limitsOf(tool, context).resultChars)
@@ -214,7 +207,13 @@ function compileTool(
   const definition = toolDefinition(tool, shaping)
   const ownOutput = tool.outputSchema && outputSchema(shaping.wholeSchema(tool.outputSchema))
   const at = [...path, 'endpoint']
-  const url = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS, slashesOf(tool.args))
+  const written = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS, pathArgsOf(tool.args))
+  const isPath = isBelowBase(tool.endpoint)
+  const fault = isPath ? pathFault(tool, server) : undefined
+  if (fault) problems.push({ path: at, code: 'invalid-value', severity: 'error', ...fault })
+  // A faulty `baseUrl` is reported once, at the server.
+  if (isPath && base === undefined) return undefined
+  const url = written && isPath ? below(base!, written) : written
   const target = url && compileEndpoint(url, tool.args, config)
   if (target?.fault)
     problems.push({
@@ -223,16 +222,17 @@ function compileTool(
       severity: 'error',
       message: `The endpoint ${target.fault}`,
       ofTemplate: target.ofTemplate ?? false,
-      hint: 'Write a URL such as https://api.example.com/users/{{.Args.id}}',
+      hint: endpointHint(tool, server),
     })
-  const headers = compileHeaders(tool, path, config, compile, problems)
+  const declared = headersOf(tool, path, server, serverPath)
+  const headers = compileHeaders(tool, path, declared, config, compile, problems)
   const body = compileBody(tool, path, headers, compile, problems)
   const answers = (['responseBody', 'errorBody'] as const).map((key) => {
     const source = tool[key]
     return source === undefined ? undefined : compile(source, [...path, key], 'auto', RESPONSE_ROOTS)
   })
   const [responseBody, errorBody] = answers
-  const slow = compileAsync(tool, path, compile, config, [...answers, ...headers.templates])
+  const slow = compileAsync(tool, path, compile, { config, base }, [...answers, ...headers.templates])
   const shape: Shape = {
     responseBody:
       responseBody && hasTemplate(tool) ? answerTemplate(responseBody, 'responseBody') : undefined,
@@ -247,6 +247,28 @@ function compileTool(
   if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
   const { endpoint, authored } = target
   return { definition, parts: { url, endpoint, authored, headers, body, shape, answers, slow } }
+}
+
+function endpointHint({ endpoint }: Tool, { baseUrl }: Server): string {
+  const [, method, rest = ''] = /^\s*([A-Z]{3,7})\s+(\S.*)$/.exec(endpoint) ?? []
+  if (method !== undefined && METHODS.includes(method))
+    return `Write the method by itself: \`method: ${method}\`, \`endpoint: ${rest}\``
+  if (baseUrl !== undefined && /^[\w-][\w./-]*(?=$|\{|\?)/.test(endpoint))
+    return `Begin it with a slash, such as \`/${endpoint.trim()}\`, for a path below the \`baseUrl\``
+  return 'Write a URL such as https://api.example.com/users/{{.Args.id}}'
+}
+
+function pathFault(
+  { endpoint }: Tool,
+  { name, baseUrl }: Server,
+): { message: string; hint: string } | undefined {
+  if (/^\s*\/\//.test(endpoint))
+    return { message: 'The endpoint begins with two slashes', hint: 'Begin it with one, or with `https://`' }
+  if (baseUrl !== undefined) return undefined
+  return {
+    message: `The endpoint is a path, but the server ${quote(name)} has no \`baseUrl\``,
+    hint: 'Add `baseUrl: https://…` to the server, or write the whole URL',
+  }
 }
 
 /** A call ready to be sent. */
@@ -285,7 +307,9 @@ class HttpTool implements CompiledTool {
   private readonly readArgs: ReadArgs
   private readonly buildRoot
   /** Arguments that are sent, each with its position. */
-  private readonly placed: [name: string, position: Position][]
+  private readonly placed: (Position & { arg: Arg })[]
+  /** Names of arguments with a `const`. */
+  private readonly constants: ReadonlySet<string>
   private readonly maskedUrl
   private readonly shownPath
   private readonly configured
@@ -312,7 +336,7 @@ class HttpTool implements CompiledTool {
     this.connection = { ...context.connection, proxy }
     this.resilience = context.resilience
     this.attempts = (tool.retry ?? server.retry)?.attempts ?? 1
-    this.credentials = context.credentialsOf?.(server)
+    this.credentials = context.credentials
     this.shownHeader = shownCredentials(server, context.secrets !== undefined)
     const validate = compileSchema(definition.inputSchema, 'arguments')
     this.readArgs = argsReader(tool, definition.inputSchema, validate, context.log)
@@ -320,12 +344,16 @@ class HttpTool implements CompiledTool {
       rootBuilder(config, [url, body.template, ...answers, ...headers.templates, ...(slow?.templates ?? [])]),
     )
     this.placed = tool.args
-      .map(({ name, position }): [string, Position] => [name, POSITIONS[position]])
-      .filter(([name, { inUrl }]) => !inUrl || !readsArgument(url, name))
-    this.maskedUrl = lazy(
-      () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, { env: namesOnly(env) }).template,
+      .map((arg) => ({ arg, ...POSITIONS[arg.position] }))
+      .filter(({ arg, inUrl }) => !inUrl || !readsArgument(url, arg.name))
+    this.constants = new Set(
+      tool.args.flatMap(({ name, const: fixed }) => (fixed === undefined ? [] : [name])),
     )
-    this.shownPath = lazy(() => maskOf(this.configured())(pathTemplate(tool.endpoint)))
+    this.maskedUrl = lazy(() => {
+      const shown = wholeEndpoint(tool, server).trimEnd()
+      return compileQuietly(shown, 'url', REQUEST_ROOTS, { env: namesOnly(env) }).template
+    })
+    this.shownPath = lazy(() => maskOf(this.configured())(pathTemplate(wholeEndpoint(tool, server))))
     this.configured = lazy(() =>
       shownNowhere(secretsOfTool(tool, server, config, env, context.variables?.())),
     )
@@ -364,13 +392,12 @@ class HttpTool implements CompiledTool {
 
   /** Options for the requests of a call that starts now. @param path of the first request, without values */
   private sending(
-    { signal, reservation, span }: CallContext,
+    { signal, reservation, span, onExchange }: CallContext,
     mask: Plan['mask'],
     path?: string,
     credential?: Credential,
   ): SendOptions {
     const { http, limits, guards, connection, resilience, attempts } = this
-    const sendsBody = this.tool.redirectBody === true
     const spans = span && { span, ...(path !== undefined && { path }) }
     const { authored } = this.parts
     return {
@@ -381,13 +408,13 @@ class HttpTool implements CompiledTool {
       authored,
       resilience,
       attempts,
-      sendsBody,
       mask,
       signal,
       reservation,
       spans,
       credential,
       begin: performance.now(),
+      onExchange,
     }
   }
 
@@ -464,8 +491,8 @@ class HttpTool implements CompiledTool {
     const root = this.buildRoot()(args, call)
     const draft = new RequestDraft(this.limits.maxRequestSize)
     await this.parts.headers.write(draft, root)
-    for (const [name, position] of this.placed)
-      if (position === POSITIONS.header && Object.hasOwn(args, name)) position.write(draft, name, args[name]!)
+    for (const { arg, write } of this.placed)
+      if (headerOf(arg) && Object.hasOwn(args, arg.name)) write(draft, arg, args[arg.name]!)
     const from = { method: 'POST', origin: operation.origin, path: '/', headers: draft.headers }
     const mask = this.maskOf(from, args, credential)
     const refusal = (why: string) =>
@@ -489,12 +516,12 @@ class HttpTool implements CompiledTool {
 
   async request(given: unknown, call: CallContext): Promise<RequestPlan> {
     try {
-      const { request } = await this.plan(given, call)
+      const { request, mask } = await this.plan(given, call)
       request.headers.push(...this.shownHeader)
-      return { request }
+      return { request, mask: mask() ?? ((text) => text) }
     } catch (error) {
-      const { text, detail } = asCallError(error, this.limits)
-      return { error: detail ?? text }
+      const { text, detail, failure, place } = asCallError(error, this.limits)
+      return { error: detail ?? text, ofArguments: failure === 'arguments', place }
     }
   }
 
@@ -517,8 +544,8 @@ class HttpTool implements CompiledTool {
     const draft = new RequestDraft(this.limits.maxRequestSize)
     await this.parts.headers.write(draft, root)
     await pauseFor(args)
-    for (const [name, position] of this.placed)
-      if (Object.hasOwn(args, name)) position.write(draft, name, args[name]!)
+    for (const { arg, write } of this.placed)
+      if (Object.hasOwn(args, arg.name)) write(draft, arg, args[arg.name]!)
     const request: UpstreamRequest = {
       method: this.tool.method,
       origin,
@@ -535,8 +562,10 @@ class HttpTool implements CompiledTool {
   }
 
   private maskOf(request: UpstreamRequest, args: JsonObject, credential?: Credential): Plan['mask'] {
+    // Values of the client are no secrets, but constants may be.
+    const given = Object.entries(args).filter(([name]) => !this.constants.has(name))
     // Tokens may be renewed during the call.
-    return () => this.masks(request, args, credential?.sent())
+    return () => this.masks(request, Object.fromEntries(given), credential?.sent())
   }
 
   /** `fields` is not sent to the upstream. */
@@ -606,13 +635,10 @@ class HttpTool implements CompiledTool {
   }
 }
 
-/** Maximum milliseconds that an API can request between polls. */
-const MAX_POLL_PAUSE = 300_000
-
 /** The pause requested by a response; 0 if unreadable. */
 function pauseOf({ headers }: HttpAnswer): number {
   const asked = askedPauseOf(headers)
-  return Number.isFinite(asked) ? Math.min(asked, MAX_POLL_PAUSE) : 0
+  return Number.isFinite(asked) ? Math.min(asked, 300_000) : 0
 }
 
 /** The failure of a poll, after which the operation may still be running. */

@@ -6,8 +6,10 @@ import type { CredentialsOf } from '../credentials/credential.ts'
 import type { Severity } from '../findings/codes.ts'
 import type { Report } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import type { Keep } from '../json/shaping/index.ts'
 import type { Call } from '../mcp/call.ts'
 import type { CallEnd } from '../mcp/context.ts'
+import type { LoginNeed } from '../mcp/fault.ts'
 import type { RpcError } from '../mcp/protocol.ts'
 import type {
   CancelSignal,
@@ -18,12 +20,11 @@ import type {
   HttpRequest,
   Resilience,
 } from '../net/index.ts'
-import type { Keep } from '../shaping/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Span } from '../telemetry/trace.ts'
 import type { Memo, Secrets } from '../template/index.ts'
-import type { Failure } from './failure.ts'
-import type { OnRedacted } from './mask.ts'
+import type { Failure, TemplatePlace } from './failure.ts'
+import type { Mask, OnRedacted } from './mask.ts'
 
 /** `result` is the JSON text of an object without `resultType` and `_meta`; the latter is `meta`. */
 export type Answer =
@@ -73,7 +74,6 @@ export interface Tools {
   get(name: string): CompiledTool | undefined
 }
 
-/** A request of a tool. */
 export interface UpstreamRequest extends HttpRequest {
   /** Alternating names and values. */
   headers: string[]
@@ -95,7 +95,6 @@ export interface CompiledTool {
 export interface Operation extends JsonObject {
   /** Origin of the call that began it; headers and credentials of the tool are sent only there. */
   origin: string
-  /** Absolute URL. */
   poll: string
   /** Absolute URL; null: the poll URL. */
   cancel: string | null
@@ -121,8 +120,15 @@ export interface Operations {
 export type Polled = { running: true; after?: number } | CallOutcome
 
 export type RequestPlan =
-  | { request: UpstreamRequest; error?: undefined }
-  | { request?: undefined; error: string }
+  | { request: UpstreamRequest; mask: Mask; error?: undefined }
+  | {
+      request?: undefined
+      error: string
+      /** Whether the arguments of the caller are wrong. */
+      ofArguments: boolean
+      /** The template that failed, if one did. */
+      place?: TemplatePlace | undefined
+    }
 
 /** The MCP request of a call. */
 export interface CallContext {
@@ -144,6 +150,8 @@ export interface CallContext {
   keep?: Keep | undefined
   /** Reservation for the upstream's answer; absent: not counted. */
   reservation?: MemoryReservation
+  /** Called with each request that is sent; absent: they are not recorded. */
+  onExchange?: Call['onExchange']
 }
 
 export type Content =
@@ -169,6 +177,8 @@ export interface CallOutcome {
   /** Characters removed from the upstream's answer by shaping or truncation. */
   savedChars?: number
   failure?: Failure
+  /** The login that the call lacked. */
+  login?: LoginNeed
   /** A running operation; the result only says so. */
   operation?: Operation
   /** For the log: the failure in terms of the configuration, if the result states it in terms of the caller. */
@@ -185,7 +195,7 @@ export interface CompileContext {
   guards?: Guards | undefined
   /** Connection settings of the server. */
   connection?: Connection | undefined
-  /** Of the server; absent: no retries and no circuit breaker. */
+  /** Retries and circuit breaker of the server; absent: none. */
   resilience?: Resilience | undefined
   /** Credentials of servers; absent: none are sent. */
   credentialsOf?: CredentialsOf

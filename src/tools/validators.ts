@@ -13,14 +13,10 @@ export type Validate = (value: Json) => ErrorObject[]
 /** Compiles a JSON Schema (2020-12) on first use, as most tools are never called. */
 export type CompileSchema = (schema: JsonObject, of: Checked) => Validate
 /** The failure reported for an invalid value. */
-export type Checked = 'arguments' | 'output-schema'
+type Checked = 'arguments' | 'output-schema'
 
-/** Values for which all faults are collected; faults take more memory than the value. */
-const MAX_THOROUGH = 10_000
 /** Work limits: for validation, about 50 ms, then for finding all faults, or only the first. */
 const MAX_WORK = 3_000_000
-const MAX_FIND_ALL = 500_000
-const MAX_FIND_FIRST = 2_500_000
 const TOO_LARGE: Record<Checked, string> = {
   arguments:
     'The arguments are too large to be checked against the schema of this tool. No request was sent; send fewer or shorter values in one call.',
@@ -51,10 +47,10 @@ export function schemaCompiler(): CompileSchema {
       const fit = within(MAX_WORK, fits(), view)
       if (fit === undefined) throw new CallError(of, TOO_LARGE[of])
       if (fit) return []
-      const few = countValues(view, MAX_THOROUGH) < MAX_THOROUGH
+      const few = countValues(view, 10_000) < 10_000
       const found =
-        (few && within(MAX_FIND_ALL, findAll(), view) === false && findAll().errors) ||
-        (within(MAX_FIND_FIRST, findFirst(), view) === false && findFirst().errors)
+        (few && within(500_000, findAll(), view) === false && findAll().errors) ||
+        (within(2_500_000, findFirst(), view) === false && findFirst().errors)
       if (!found) throw new CallError(of, UNLOCATED[of])
       return found
     }

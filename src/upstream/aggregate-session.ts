@@ -9,13 +9,12 @@ import {
   type ListKind,
   type Message,
   negotiate,
-  ownId,
   ownRequest,
+  type Request,
   type RequestId,
   readMessage,
   requestIdOf,
 } from '../mcp/index.ts'
-import type { Shaping } from '../shaping/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { Absence } from './absence.ts'
 import {
@@ -32,23 +31,20 @@ import { createLasting, type Lasting, type Restored } from './backend/session-st
 import { mergeInstructions } from './instructions.ts'
 import {
   INITIALIZED,
-  type Link,
-  type LinkEvents,
   noted,
-  pass,
-  type Request,
-  type Response,
-  type Started,
-} from './rpc/link.ts'
+  type RelayOptions,
+  type Reply,
+  type UpstreamSession,
+  type UpstreamSessionEvents,
+} from './rpc/upstream-session.ts'
 import { withOwnTaskIds, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
 import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT, within } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
-import { FAILED } from './transport/channel.ts'
 import { announce, announcedLists } from './transport/lasting-stream.ts'
 
 /** One server of an aggregate: its name, its filter, and how to open its session. */
-export interface Branch {
+export interface Member {
   /** Identity of the server, unchanged if a reload does not change its definition. */
   of: object
   name: string
@@ -56,11 +52,11 @@ export interface Branch {
   view: ServerView
   answerTimeout: AnswerTimeout
   /** @param restore requests that restore the state of a lost session in a new one */
-  open(events: LinkEvents, restore: () => Restored[]): Link
+  open(events: UpstreamSessionEvents, restore: () => Restored[]): UpstreamSession
 }
 
 export interface AggregateSessionOptions extends AggregateOptions {
-  branches: readonly Branch[]
+  members: readonly Member[]
   onDown(server: string, reason: string): void
 }
 
@@ -71,62 +67,62 @@ interface Beginning {
 }
 
 /** The session with one of the servers. After a reload that changes other servers, it moves to the new aggregate. */
-interface Seat {
+interface MemberSession {
   in: AggregateSession
   /** Its index there. */
   at: number
-  link: Link
+  session: UpstreamSession
   /** State that the client's requests have set in it. */
   state: Lasting
+  /** Number of requests without a reply. */
+  running: number
   /** Ends it, if no successor took it over; absent: it stays. */
   leave?: () => void
 }
 
-/** Running requests of a client's session, shared by its successive aggregates. */
+/** Facts that the successive aggregates of a client's session share. */
 interface UnderWay {
-  /** The gateway's own requests. */
-  own: Map<RequestId, { seat: Seat; resolve(raw: JsonObject | Fault): void }>
-  /** Requests of the client sent to one server, by id. */
-  routed: Map<RequestId, { seat: Seat; method: string; params: JsonObject }>
+  /** The servers of the client's requests, by id. */
+  routed: Map<RequestId, MemberSession>
   /** Requests of servers to the client, under ids that are unique among servers. */
-  asked: Map<string, { seat: Seat; id: RequestId }>
-  leaving: Set<Seat>
+  asked: Map<string, { member: MemberSession; id: RequestId }>
+  leaving: Set<MemberSession>
 }
 
 /** A client's session with several servers behind one prefix, presented as one. */
-export class AggregateSession implements Link {
+export class AggregateSession implements UpstreamSession {
   readonly #servers: AggregatedServer[]
   readonly #aggregate: Aggregate
-  readonly #seats: Seat[]
+  readonly #sessions: MemberSession[]
   readonly #prefix = `plantgw-${randomUUID()}-`
   #count = 0
   readonly #underWay: UnderWay
   /** The client's handshake, for servers that come up later. */
   #begun: Beginning | undefined
   /** Handshakes with servers that were down; requests to those servers wait for them. */
-  readonly #reviving = new Map<Seat, Promise<string | undefined>>()
+  readonly #reviving = new Map<MemberSession, Promise<string | undefined>>()
   /** Running servers missing from the last answer to each method. */
   readonly #missing = new Map<string, string>()
   readonly #absence: Absence
   /** Whether the client has completed its handshake. */
   #isReady: boolean
   /** Servers whose first start is not finished. */
-  readonly #starting = new Set<Seat>()
+  readonly #starting = new Set<MemberSession>()
   /** Resolves when these have started, failed or exceeded the time allowed before the first lists. */
   #settled: Promise<unknown> = Promise.resolve()
   /** Reason for the last failure of a server. */
   #reason = ''
   #closed = false
 
-  /** @param before the client's session until a reload; call `resume` next. Absent: it is new, and `start` follows */
+  /** @param before the client's session until a reload; call `takeOver` next. Absent: it is new, and `start` follows */
   constructor(
     private readonly options: AggregateSessionOptions,
-    private readonly events: LinkEvents,
+    private readonly events: UpstreamSessionEvents,
     before?: AggregateSession,
   ) {
-    const { branches } = options
+    const { members } = options
     this.#isReady = before !== undefined
-    this.#servers = branches.map(({ name, filter, view }) => ({
+    this.#servers = members.map(({ name, filter, view }) => ({
       name,
       filter,
       view,
@@ -139,25 +135,18 @@ export class AggregateSession implements Link {
       find: (i) => this.#find(i),
       announce: (kinds) => announce(kinds, this.events.message),
     })
-    this.#underWay = before
-      ? before.#underWay
-      : {
-          own: new Map(),
-          routed: new Map(),
-          asked: new Map(),
-          leaving: new Set(),
-        }
-    const given = (at: number) => (before ? before.#handOver(branches[at]!.of, this, at) : undefined)
-    this.#seats = branches.map((_, at) => given(at) ?? this.#seat(at))
+    this.#underWay = before ? before.#underWay : { routed: new Map(), asked: new Map(), leaving: new Set() }
+    const given = (at: number) => (before ? before.#handOver(members[at]!.of, this, at) : undefined)
+    this.#sessions = members.map((_, at) => given(at) ?? this.#memberSession(at))
   }
 
   /** Servers that start slowly join later, as clients give up soon; they are assumed to have lists of all kinds. */
-  async start(request: Request, text: string): Promise<Started> {
-    const starts = this.#seats.map(({ link }) => link.start(request, text))
+  async start(request: Request, text: string): Promise<Reply | Fault> {
+    const starts = this.#sessions.map(({ session }) => session.start(request, text))
     const answers = await Promise.all(starts.map((each) => within(HANDSHAKE_WAIT, each)))
     const results = answers.map((answer, i) => this.#started(i, answer))
     const up = results.filter((result) => result !== undefined)
-    const late = this.#seats.filter(({ at }) => !answers[at])
+    const late = this.#sessions.filter(({ at }) => !answers[at])
     const local = this.options.local()
     if (!up.length && !local && !late.length)
       return (
@@ -173,9 +162,9 @@ export class AggregateSession implements Link {
     const oldest = up.map((each) => String(each.protocolVersion)).sort()[0]
     const revision = oldest ?? negotiate(String(request.params.protocolVersion))
     this.#begun = { request, text, revision }
-    this.#joinLater(late, async (seat) => this.#join(seat, seat.link, await starts[seat.at]!)).catch(
-      unexpected('initialize'),
-    )
+    this.#joinLater(late, async (member) =>
+      this.#join(member, member.session, await starts[member.at]!),
+    ).catch(unexpected('initialize'))
     const result = {
       protocolVersion: revision,
       capabilities: mergeCapabilities([
@@ -186,14 +175,13 @@ export class AggregateSession implements Link {
       serverInfo: { ...this.options.info },
       ...(instructions !== undefined && { instructions }),
     }
-    const raw: JsonObject = { jsonrpc: '2.0', id: request.id, result }
-    return { response: readMessage(raw) as Response, text: stringify(raw) }
+    return replyOf({ jsonrpc: '2.0', id: request.id, result })
   }
 
   /** The `initialize` result of a server; undefined: it is down or still starting. */
-  #started(i: number, answer: Started | undefined): JsonObject | undefined {
+  #started(i: number, answer: Reply | Fault | undefined): JsonObject | undefined {
     if (!answer) return undefined
-    const result = answer instanceof Fault ? undefined : answer.response.raw.result
+    const result = answer instanceof Fault ? undefined : answer.raw.result
     const server = this.#servers[i] as AggregatedServer
     if (isObject(result)) {
       server.capabilities = saidOf(result)
@@ -209,16 +197,19 @@ export class AggregateSession implements Link {
   }
 
   /** Lets starting servers join when they are up; the first requests wait for them for a limited time. */
-  #joinLater(seats: readonly Seat[], join: (seat: Seat) => Promise<string | undefined>): Promise<unknown> {
-    const joined = seats.map(async (seat) => {
-      this.#starting.add(seat)
-      const up = this.#revival(seat, join)
-        .finally(() => this.#starting.delete(seat))
+  #joinLater(
+    members: readonly MemberSession[],
+    join: (member: MemberSession) => Promise<string | undefined>,
+  ): Promise<unknown> {
+    const joined = members.map(async (member) => {
+      this.#starting.add(member)
+      const up = this.#revival(member, join)
+        .finally(() => this.#starting.delete(member))
         .then((reason) => (reason === undefined ? true : new Fault('unreachable', reason)))
-      const answer = await this.options.branches[seat.at]!.answerTimeout.limit(up)
+      const answer = await this.options.members[member.at]!.answerTimeout.limit(up)
       if (!(answer instanceof Fault)) return
-      this.#down(seat.at, answer.message)
-      this.#absence.add(seat.at)
+      this.#down(member.at, answer.message)
+      this.#absence.add(member.at)
     })
     const all = Promise.all(joined).catch(unexpected('initialize'))
     this.#settled = within(MAX_START_WAIT, all)
@@ -229,20 +220,20 @@ export class AggregateSession implements Link {
    * Continues the session of `before`: unchanged servers notice nothing, new servers start, removed servers end.
    * @param limit milliseconds allowed for running calls of removed servers
    */
-  async resume(before: AggregateSession, limit: number): Promise<void> {
+  async takeOver(before: AggregateSession, limit: number): Promise<void> {
     const begun = before.#begun
     if (!begun) return
     this.#begun = begun
     this.options.owners.learnFrom(before.options.owners, (i) => {
-      const seat = before.#seats[i]
-      return seat?.in === this ? seat.at : undefined
+      const member = before.#sessions[i]
+      return member?.in === this ? member.at : undefined
     })
-    const fresh = this.#seats.filter(({ at }) => !this.#servers[at]!.capabilities)
+    const fresh = this.#sessions.filter(({ at }) => !this.#servers[at]!.capabilities)
     for (const { at, state } of fresh)
       for (const each of before.#stateOf(this.#servers[at]!.name)) state.remember(each)
     before.#absence.close()
     before.trim(new Set(), limit).catch(unexpected('the end of a server'))
-    await this.#joinLater(fresh, (seat) => this.#revive(seat, begun))
+    await this.#joinLater(fresh, (member) => this.#revive(member, begun))
   }
 
   /**
@@ -251,98 +242,122 @@ export class AggregateSession implements Link {
    * @param limit milliseconds after which calls end anyway
    */
   async trim(kept: ReadonlySet<object>, limit: number): Promise<void> {
-    const { branches } = this.options
-    const left = this.#seats.filter(
-      (seat) => seat.in === this && !seat.leave && !kept.has(branches[seat.at]!.of),
+    const { members } = this.options
+    const left = this.#sessions.filter(
+      (member) => member.in === this && !member.leave && !kept.has(members[member.at]!.of),
     )
-    await Promise.all(left.map((seat) => this.#leave(seat, limit)))
+    await Promise.all(left.map((member) => this.#leave(member, limit)))
   }
 
-  send(message: Message, text: string): undefined {
+  async request(request: Request, _text: string, options: RelayOptions = {}): Promise<Reply | Fault> {
+    const { id, method, raw } = request
+    if (method === 'ping') return replyOf({ jsonrpc: '2.0', id, result: {} })
+    if (method.endsWith('/list')) this.#reviveAll()
+    // A tool or prompt name may identify its server, and then only that server is waited for.
+    if (method !== 'tools/call' && method !== 'prompts/get') await this.#settled
+    if (Object.hasOwn(LISTS, method) && this.#isDown())
+      return replyOf({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: this.#reason } })
+    // Servers that are down get the level when they are up again.
+    if (method === 'logging/setLevel') for (const { state } of this.#sessions) state.remember(request)
+    const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
+      this.options.members[to]!.answerTimeout.limit(this.#ask(this.#sessions[to]!, asked, own, request.span)),
+    )
+    if (!('to' in outcome)) return replyOf({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
+    const { to, params } = outcome
+    const { routed } = this.#underWay
+    const member = this.#sessions[to] as MemberSession
+    routed.set(id, member)
+    member.state.remember({ method, params })
+    const reply = await this.#send(member, { ...request, params, raw: { ...raw, params } }, options)
+    routed.delete(id)
+    if (reply instanceof Fault) return reply
+    // The member may have moved to a successor.
+    const aggregate = member.in.#aggregate
+    const shown = aggregate.shown(member.at, method, reply.raw)
+    const shaping = aggregate.shaping(member.at, method, params)
+    return shown === reply.raw ? { ...reply, shaping } : { ...replyOf(shown), shaping }
+  }
+
+  notify(message: Message, text: string): void {
     const { asked, routed } = this.#underWay
-    if (message.kind === 'request') this.#take(message)
-    else if (message.kind === 'response') {
+    if (message.kind === 'response') {
       const to = asked.get(String(message.id))
       asked.delete(String(message.id))
       if (!to) return
-      const { seat, id } = to
-      const raw = withOwnTaskIds({ ...message.raw, id }, seat.in.#servers[seat.at]!.name)
-      pass(seat.link, { ...message, id, raw }, stringify(raw))
+      const { member, id } = to
+      const raw = withOwnTaskIds({ ...message.raw, id }, member.in.#servers[member.at]!.name)
+      member.session.notify({ ...message, id, raw }, stringify(raw))
     } else if (message.kind === 'notification') {
       this.#isReady ||= message.method === 'notifications/initialized'
-      const cancels = message.method === 'notifications/cancelled'
-      const call = cancels ? routed.get(requestIdOf(message)) : undefined
-      // The request belonged to HTTP tools, or to all servers through the gateway's own requests.
-      if (cancels && !call) return
-      if (call) pass(call.seat.link, message, text)
+      // Other requests belong to HTTP tools, or to all servers through the gateway's own requests.
+      if (message.method === 'notifications/cancelled')
+        routed.get(requestIdOf(message))?.session.notify(message, text)
       else
-        for (const { link, at } of this.#seats) if (this.#servers[at]?.capabilities) pass(link, message, text)
+        for (const { session, at } of this.#sessions)
+          if (this.#servers[at]?.capabilities) session.notify(message, text)
     }
   }
 
   close(): void {
-    const { own, leaving } = this.#underWay
     this.#closed = true
     this.#absence.close()
-    for (const { leave } of [...leaving]) leave?.()
-    for (const { link, state } of this.#seats) {
-      link.close()
+    for (const { leave } of [...this.#underWay.leaving]) leave?.()
+    for (const { session, state } of this.#sessions) {
+      session.close()
       state.forget()
     }
-    for (const id of [...own.keys()]) this.#settle(id, new Fault('lost', 'The session has ended'))
   }
 
-  #seat(at: number): Seat {
-    const seat: Seat = { in: this, at, state: createLasting(), link: undefined as unknown as Link }
-    seat.link = this.#open(seat)
-    return seat
+  #memberSession(at: number): MemberSession {
+    const unopened = undefined as unknown as UpstreamSession
+    const member: MemberSession = { in: this, at, state: createLasting(), running: 0, session: unopened }
+    member.session = this.#open(member)
+    return member
   }
 
-  #open(seat: Seat): Link {
-    return this.options.branches[seat.at]!.open(AggregateSession.#eventsOf(seat), () => seat.state.restore())
+  #open(member: MemberSession): UpstreamSession {
+    return this.options.members[member.at]!.open(AggregateSession.#eventsOf(member), () =>
+      member.state.restore(),
+    )
   }
 
   /** Moves the session of a running server to a successor. */
-  #handOver(of: object, to: AggregateSession, at: number): Seat | undefined {
-    const seat = this.#seats.find((one) => one.in === this && this.options.branches[one.at]!.of === of)
-    const capabilities = seat && this.#servers[seat.at]!.capabilities
-    if (!capabilities || seat.leave) return undefined
+  #handOver(of: object, to: AggregateSession, at: number): MemberSession | undefined {
+    const member = this.#sessions.find((one) => one.in === this && this.options.members[one.at]!.of === of)
+    const capabilities = member && this.#servers[member.at]!.capabilities
+    if (!capabilities || member.leave) return undefined
     to.#servers[at]!.capabilities = capabilities
-    return Object.assign(seat, { in: to, at })
+    return Object.assign(member, { in: to, at })
   }
 
   /** The state for a server that replaces one of the same name; a new server gets only the log level. */
   #stateOf(name: string): Restored[] {
-    const all = this.#seats.map(({ state }) => state.restore())
+    const all = this.#sessions.map(({ state }) => state.restore())
     const own = this.#servers.findIndex((server) => server.name === name)
     return all[own] ?? all.flat().filter(({ method }) => method === 'logging/setLevel')
   }
 
-  #leave(seat: Seat, limit: number): Promise<void> {
+  #leave(member: MemberSession, limit: number): Promise<void> {
     const { leaving } = this.#underWay
-    this.#servers[seat.at]!.capabilities = undefined
-    leaving.add(seat)
+    this.#servers[member.at]!.capabilities = undefined
+    leaving.add(member)
     return new Promise((resolve) => {
       const leave = () => {
         clearTimeout(timer)
-        if (!leaving.delete(seat)) return
-        seat.link.close()
-        seat.state.forget()
-        AggregateSession.#lose(seat, REPLACED)
+        if (!leaving.delete(member)) return
+        member.session.close()
+        member.state.forget()
         resolve()
       }
       const timer = setTimeout(leave, limit)
-      seat.leave = leave
-      this.#over(seat)
+      member.leave = leave
+      this.#over(member)
     })
   }
 
-  /** Called when a request to a server has ended. */
-  #over(seat: Seat): void {
-    if (!seat.leave) return
-    const { own, routed } = this.#underWay
-    const isUsed = [...own.values(), ...routed.values()].some((one) => one.seat === seat)
-    if (!isUsed) seat.leave()
+  /** Ends a member that is leaving and has no more requests. */
+  #over({ leave, running }: MemberSession): void {
+    if (!running) leave?.()
   }
 
   /** Notifies the client that a list changed because different servers answered. */
@@ -355,42 +370,23 @@ export class AggregateSession implements Link {
     if (kind) announce([kind], this.events.message)
   }
 
-  /** Fails the requests to a lost server. @param concerns absent: all of them */
-  static #lose(seat: Seat, fault: Fault, concerns: (id: RequestId) => boolean = () => true): void {
-    const { own, routed } = seat.in.#underWay
-    for (const [id, one] of [...own]) if (one.seat === seat && concerns(id)) seat.in.#settle(id, fault)
-    const ids = [...routed].flatMap(([id, call]) => (call.seat === seat && concerns(id) ? [id] : []))
-    for (const id of ids) routed.delete(id)
-    seat.in.events.lost(fault, ids)
-  }
-
-  static #eventsOf(seat: Seat): LinkEvents {
+  static #eventsOf(member: MemberSession): UpstreamSessionEvents {
     return {
-      message: (message, text) => seat.in.#hear(seat, message, text),
-      refused: () => seat.in.#refused(seat),
+      message: (message, text) => member.in.#hear(member, message, text),
+      refused: () => member.in.#refused(member),
       silent: () => {
-        seat.in.#absence.changed(seat.in.#listsOf(seat.at))
-        seat.in.#absence.add(seat.at)
+        member.in.#absence.changed(member.in.#listsOf(member.at))
+        member.in.#absence.add(member.at)
       },
-      lost: (fault, only, kept) => {
-        if (!only) seat.in.#absence.changed(seat.in.#listsOf(seat.at))
-        const ids = only && new Set(only)
-        AggregateSession.#lose(seat, fault, (id) => !kept?.has(id) && (!ids || ids.has(id)))
-        seat.in.#over(seat)
-      },
-      rejected: (id, fault) => {
-        const { own, routed } = seat.in.#underWay
-        // Without an id, it may answer any request to this server.
-        for (const one of id === undefined ? [...own.keys()] : [id])
-          if (own.get(one)?.seat === seat) seat.in.#settle(one, fault)
-        for (const call of id === undefined ? [...routed.keys()] : [id])
-          if (routed.get(call)?.seat === seat && routed.delete(call)) seat.in.events.rejected(call, fault)
-        seat.in.#over(seat)
+      lost: () => {
+        const { asked } = member.in.#underWay
+        for (const [id, question] of asked) if (question.member === member) asked.delete(id)
+        member.in.#absence.changed(member.in.#listsOf(member.at))
       },
     }
   }
 
-  #refused({ at }: Seat): void {
+  #refused({ at }: MemberSession): void {
     const server = this.#servers[at] as AggregatedServer
     const kinds = announcedLists(server.capabilities)
     server.capabilities = undefined
@@ -399,118 +395,62 @@ export class AggregateSession implements Link {
     this.#absence.add(at)
   }
 
-  /** Handles a message of a server. */
-  #hear(seat: Seat, message: Message, text: string): void {
-    const { asked, own, routed } = this.#underWay
-    const { name } = this.#servers[seat.at] as AggregatedServer
+  /** Handles a request or notification of a server. */
+  #hear(member: MemberSession, message: Message, text: string): void {
+    const { name } = this.#servers[member.at] as AggregatedServer
     if (message.kind === 'request') {
       const id = this.#nextId()
-      asked.set(id, { seat, id: message.id })
+      this.#underWay.asked.set(id, { member, id: message.id })
       this.#emit(withTaskIds({ ...message.raw, id }, name))
     } else if (message.kind === 'notification') {
-      const shown = this.#cancelled(seat, message) ?? withTaskIds(message.raw, name)
+      const shown = this.#cancelled(member, message) ?? withTaskIds(message.raw, name)
       if (shown === message.raw) this.events.message(message, text)
       else this.#emit(shown)
-    } else if (message.kind !== 'response') this.events.message(message, text)
-    else if (message.id !== null && own.get(message.id)?.seat === seat) this.#settle(message.id, message.raw)
-    else if (message.id !== null) {
-      const call = routed.get(message.id)
-      // Servers can guess the client's ids, so only the server that was asked may answer.
-      if (call?.seat !== seat) return
-      routed.delete(message.id)
-      this.#give(seat, call, message.raw)
     }
   }
 
   /** A server's cancellation of its own request, with the id known to the client; undefined: another notification. */
-  #cancelled(seat: Seat, { method, params, raw }: Extract<Message, { kind: 'notification' }>) {
+  #cancelled(member: MemberSession, { method, params, raw }: Extract<Message, { kind: 'notification' }>) {
     if (method !== 'notifications/cancelled') return undefined
     const { asked } = this.#underWay
     for (const [id, question] of asked) {
-      if (question.seat !== seat || question.id !== params.requestId) continue
+      if (question.member !== member || question.id !== params.requestId) continue
       asked.delete(id)
       return { ...raw, params: { ...params, requestId: id } }
     }
     return undefined
   }
 
-  /** Sends the client the response of a server. */
-  #give(seat: Seat, { method, params }: { method: string; params: JsonObject }, raw: JsonObject): void {
-    this.#emit(this.#aggregate.shown(seat.at, method, raw), this.#aggregate.shaping(seat.at, method, params))
-    this.#over(seat)
-  }
-
-  /** Handles a request of the client. */
-  #take(request: Request): void {
-    const { id, method } = request
-    const failed = unexpected(method, () => {
-      this.#underWay.routed.delete(id)
-      this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: FAILED } })
-    })
-    this.#answer(request).catch(failed)
-  }
-
-  async #answer(request: Request): Promise<void> {
-    const { id, method, raw } = request
-    const { routed } = this.#underWay
-    if (method === 'ping') return this.#emit({ jsonrpc: '2.0', id, result: {} })
-    if (method.endsWith('/list')) this.#reviveAll()
-    // A tool or prompt name may identify its server, and then only that server is waited for.
-    if (method !== 'tools/call' && method !== 'prompts/get') await this.#settled
-    if (Object.hasOwn(LISTS, method) && this.#isDown())
-      return this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: this.#reason } })
-    // Servers that are down get the level when they are up again.
-    if (method === 'logging/setLevel') for (const { state } of this.#seats) state.remember(request)
-    const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
-      this.options.branches[to]!.answerTimeout.limit(this.#ask(this.#seats[to]!, asked, own, request.span)),
-    )
-    if (!('to' in outcome)) return this.#emit({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
-    const { to, params } = outcome
-    const seat = this.#seats[to] as Seat
-    routed.set(id, { seat, method, params })
-    seat.state.remember({ method, params })
-    const sent = { ...raw, params }
-    const fault = await this.#deliver(seat, { ...request, params, raw: sent }, stringify(sent))
-    if (fault && routed.delete(id))
-      this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: fault.message } })
-    if (fault) this.#over(seat)
-  }
-
-  /** @param begins whether it belongs to a handshake, which other requests wait for */
-  #ask(
-    seat: Seat,
+  /** Sends a server one of the gateway's own requests. @param begins whether it belongs to a handshake */
+  async #ask(
+    member: MemberSession,
     method: string,
     params: JsonObject,
     span?: Request['span'],
     begins = false,
   ): Promise<JsonObject | Fault> {
-    const id = ownId()
-    const answer = new Promise<JsonObject | Fault>((resolve) => {
-      this.#underWay.own.set(id, { seat, resolve })
-      const asked: Request = { ...ownRequest(method, params, id), ...(span && { span }) }
-      this.#deliver(seat, asked, stringify(asked.raw), begins)
-        .then((fault) => fault && this.#settle(id, fault))
-        .catch(unexpected(method, () => this.#settle(id, new Fault('internal', FAILED))))
-    })
-    return answer.then((raw) => {
-      if (raw instanceof Fault) return raw
-      if ('result' in raw) seat.state.remember({ method, params })
-      return seat.in.#aggregate.shown(seat.at, method, raw)
-    })
+    const request: Request = { ...ownRequest(method, params), ...(span && { span }) }
+    const reply = await this.#send(member, request, {}, begins)
+    if (reply instanceof Fault) return reply
+    if ('result' in reply.raw) member.state.remember({ method, params })
+    return member.in.#aggregate.shown(member.at, method, reply.raw)
   }
 
-  #settle(id: RequestId, answer: JsonObject | Fault): void {
-    const { own } = this.#underWay
-    const asked = own.get(id)
-    own.delete(id)
-    asked?.resolve(answer)
-    if (asked) this.#over(asked.seat)
-  }
-
-  async #deliver(seat: Seat, message: Request, text: string, begins = false): Promise<Fault | undefined> {
-    // The link itself reports why the server is down.
-    if (!begins) await seat.in.#reviving.get(seat)?.catch(() => {})
-    return seat.link.send(message, text)
+  async #send(
+    member: MemberSession,
+    request: Request,
+    options: RelayOptions,
+    begins = false,
+  ): Promise<Reply | Fault> {
+    member.running++
+    try {
+      // The session itself reports why the server is down.
+      if (!begins) await member.in.#reviving.get(member)?.catch(() => {})
+      return await member.session.request(request, stringify(request.raw), options)
+    } finally {
+      member.running--
+      member.in.#over(member)
+    }
   }
 
   /** The kinds of lists that a server has. */
@@ -522,12 +462,12 @@ export class AggregateSession implements Link {
   /** Whether a server that was down is up again; if so, notifies the client. */
   async #find(i: number): Promise<boolean> {
     const { capabilities } = this.#servers[i] as AggregatedServer
-    const seat = this.#seats[i] as Seat
+    const member = this.#sessions[i] as MemberSession
     const begun = this.#begun
-    const revive = (one: Seat) => this.#revive(one, begun!)
-    if (!capabilities) return begun !== undefined && (await this.#revival(seat, revive)) === undefined
+    const revive = (one: MemberSession) => this.#revive(one, begun!)
+    if (!capabilities) return begun !== undefined && (await this.#revival(member, revive)) === undefined
     const kinds = this.#listsOf(i)
-    if (kinds[0] && !isPart(await this.#ask(seat, `${kinds[0]}/list`, {}))) return false
+    if (kinds[0] && !isPart(await this.#ask(member, `${kinds[0]}/list`, {}))) return false
     this.#absence.changed(kinds)
     return true
   }
@@ -536,9 +476,9 @@ export class AggregateSession implements Link {
   #reviveAll(): void {
     const begun = this.#begun
     for (const [i, { capabilities }] of this.#servers.entries()) {
-      const seat = this.#seats[i] as Seat
-      if (capabilities || this.#reviving.has(seat) || !begun) continue
-      this.#revival(seat, (one) => this.#revive(one, begun))
+      const member = this.#sessions[i] as MemberSession
+      if (capabilities || this.#reviving.has(member) || !begun) continue
+      this.#revival(member, (one) => this.#revive(one, begun))
         .then((reason) => {
           if (reason !== undefined) this.#down(i, reason)
         })
@@ -547,36 +487,43 @@ export class AggregateSession implements Link {
   }
 
   /** Opens the session of a server that is down, one attempt at a time. @returns why it is still down */
-  #revival(seat: Seat, join: (seat: Seat) => Promise<string | undefined>): Promise<string | undefined> {
-    const known = this.#reviving.get(seat)
+  #revival(
+    member: MemberSession,
+    join: (member: MemberSession) => Promise<string | undefined>,
+  ): Promise<string | undefined> {
+    const known = this.#reviving.get(member)
     if (known) return known
-    const revival = join(seat).finally(() => this.#reviving.delete(seat))
-    this.#reviving.set(seat, revival)
+    const revival = join(member).finally(() => this.#reviving.delete(member))
+    this.#reviving.set(member, revival)
     return revival
   }
 
-  async #revive(seat: Seat, { request, text }: Beginning): Promise<string | undefined> {
-    if (seat.leave) return REPLACED.message
-    seat.link.close()
-    const link = this.#open(seat)
-    seat.link = link
-    return this.#join(seat, link, await link.start(request, text))
+  async #revive(member: MemberSession, { request, text }: Beginning): Promise<string | undefined> {
+    if (member.leave) return REPLACED
+    member.session.close()
+    const session = this.#open(member)
+    member.session = session
+    return this.#join(member, session, await session.start(request, text))
   }
 
   /** Adds a server that has come up to the client's session. @returns why it is down */
-  async #join(seat: Seat, link: Link, answer: Started): Promise<string | undefined> {
+  async #join(
+    member: MemberSession,
+    session: UpstreamSession,
+    answer: Reply | Fault,
+  ): Promise<string | undefined> {
     if (answer instanceof Fault) return answer.message
-    const { result } = answer.response.raw
+    const { result } = answer.raw
     // A server of an older revision declares no newer capabilities, so the client does not use them with it.
     if (!isObject(result) || !isSessionRevision(result.protocolVersion)) return REFUSED
-    if (this.#closed || seat.leave) return undefined
-    this.#servers[seat.at]!.capabilities = saidOf(result)
+    if (this.#closed || member.leave) return undefined
+    this.#servers[member.at]!.capabilities = saidOf(result)
     // Otherwise the client's own notification reaches it, and the client has no lists yet.
     if (!this.#isReady) return undefined
-    await link.send(noted('notifications/initialized'), INITIALIZED)
-    for (const { method, params } of seat.state.restore())
-      await this.#ask(seat, method, params, undefined, true)
-    announce(this.#listsOf(seat.at), this.events.message)
+    session.notify(noted('notifications/initialized'), INITIALIZED)
+    for (const { method, params } of member.state.restore())
+      await this.#ask(member, method, params, undefined, true)
+    announce(this.#listsOf(member.at), this.events.message)
     return undefined
   }
 
@@ -590,10 +537,14 @@ export class AggregateSession implements Link {
     return `${this.#prefix}${++this.#count}`
   }
 
-  #emit(raw: JsonObject, shaping?: Shaping): void {
-    this.events.message(readMessage(raw), stringify(raw), shaping)
+  #emit(raw: JsonObject): void {
+    this.events.message(readMessage(raw), stringify(raw))
   }
 }
 
+function replyOf(raw: JsonObject): Reply {
+  return { raw, text: stringify(raw) }
+}
+
 const REFUSED = 'it refused the handshake'
-const REPLACED = new Fault('lost', 'The server was replaced or taken away')
+const REPLACED = 'the server was replaced or taken away'

@@ -29,7 +29,7 @@ import {
   saidOf,
 } from './aggregate.ts'
 import type { AnswerTimeout } from './answer-timeout.ts'
-import type { Stateless, StatelessCall } from './backend/stateless.ts'
+import type { Stateless, UpstreamCall } from './backend/stateless.ts'
 import type { Resolved } from './definition.ts'
 import { mergeInstructions } from './instructions.ts'
 import { hintsOf } from './kept-lists.ts'
@@ -48,7 +48,7 @@ type Sent = Promise<JsonObject | Fault | undefined>
 type Found = JsonObject | undefined
 
 /** One of the servers, for one caller. */
-export interface StatelessBranch {
+export interface StatelessMember {
   name: string
   filter: ToolFilter | undefined
   view: ServerView
@@ -65,7 +65,7 @@ const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list', 
 /** Several servers behind one prefix, for the stateless requests of one caller. */
 export class AggregateStateless implements Stateless {
   constructor(
-    private readonly branches: readonly StatelessBranch[],
+    private readonly members: readonly StatelessMember[],
     private readonly options: AggregateOptions,
   ) {}
 
@@ -73,18 +73,18 @@ export class AggregateStateless implements Stateless {
     return Promise.resolve([...STATELESS_REVISIONS])
   }
 
-  async paramHeaders(tool: string, call: StatelessCall): Promise<readonly ParamHeader[]> {
+  async paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]> {
     const { servers } = await this.#servers(call)
     const asked = { method: 'tools/call', params: { ...call.message.params, name: tool } }
     const aggregate = new Aggregate(servers, this.options)
     const outcome = await aggregate.decide(asked, this.#asking(call, aggregate))
-    const to = 'to' in outcome ? this.branches[outcome.to] : undefined
+    const to = 'to' in outcome ? this.members[outcome.to] : undefined
     const server = await to?.find()
     if (!to || !('to' in outcome) || !server || server instanceof Fault) return []
     return server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
   }
 
-  async request(call: StatelessCall): Sent {
+  async request(call: UpstreamCall): Sent {
     const { id, method, params } = call.message
     if (method === LISTEN) return this.#listen(call)
     if (REMOVED.has(method)) return { jsonrpc: '2.0', id, error: { ...noMethod(method) } as JsonObject }
@@ -132,13 +132,13 @@ export class AggregateStateless implements Stateless {
     return hintsOf([...parts, local].filter((part) => part !== undefined))
   }
 
-  #asking(call: StatelessCall, aggregate: Aggregate): AskServer {
+  #asking(call: UpstreamCall, aggregate: Aggregate): AskServer {
     return (i, method, params) =>
-      this.branches[i]!.answerTimeout.limit(this.#asked(call, aggregate, i, method, params))
+      this.members[i]!.answerTimeout.limit(this.#asked(call, aggregate, i, method, params))
   }
 
   async #asked(
-    call: StatelessCall,
+    call: UpstreamCall,
     aggregate: Aggregate,
     i: number,
     method: string,
@@ -149,13 +149,13 @@ export class AggregateStateless implements Stateless {
   }
 
   async #send(
-    call: StatelessCall,
+    call: UpstreamCall,
     i: number,
     method: string,
     params: JsonObject,
     onMessage = call.onMessage,
   ): Sent {
-    const { find, resolved, name } = this.branches[i] as StatelessBranch
+    const { find, resolved, name } = this.members[i] as StatelessMember
     const server = await find()
     if (server instanceof Fault) return server
     const { message } = call
@@ -170,24 +170,24 @@ export class AggregateStateless implements Stateless {
   }
 
   /** The servers with their capabilities; these are not fetched if the name in the call identifies the server. */
-  async #servers(call: StatelessCall): Promise<{ servers: AggregatedServer[]; found: Found[] }> {
+  async #servers(call: UpstreamCall): Promise<{ servers: AggregatedServer[]; found: Found[] }> {
     const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
     const found = named ? [] : await this.#discover(call)
-    const servers = this.branches.map(({ name, filter, view }, i) => {
+    const servers = this.members.map(({ name, filter, view }, i) => {
       const said = found[i]
       return { name, filter, view, capabilities: said && saidOf(said) }
     })
     return { servers, found }
   }
 
-  async #discover(call: StatelessCall): Promise<Found[]> {
+  async #discover(call: UpstreamCall): Promise<Found[]> {
     const meta = metaOf(call.message.params)
     const kept = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES]
     const own = kept.flatMap((key) => (meta[key] === undefined ? [] : [[key, meta[key]]]))
     const params = { _meta: Object.fromEntries(own) }
     const isFirst = call.message.method === 'server/discover'
     const answers = await Promise.all(
-      this.branches.map(({ answerTimeout }, i) => {
+      this.members.map(({ answerTimeout }, i) => {
         const answer = answerTimeout.limit(this.#send(call, i, 'server/discover', params, () => {}))
         return within(isFirst ? HANDSHAKE_WAIT : MAX_START_WAIT, answer)
       }),
@@ -196,7 +196,7 @@ export class AggregateStateless implements Stateless {
       // Starting servers are missing from lists, like servers that are down.
       if (!raw && isFirst) return { capabilities: ASSUMED_CAPABILITIES }
       if (!raw || raw instanceof Fault) return undefined
-      const { result } = this.branches[i]!.view.shown('server/discover', raw)
+      const { result } = this.members[i]!.view.shown('server/discover', raw)
       return isObject(result) ? result : undefined
     })
   }
@@ -224,7 +224,7 @@ export class AggregateStateless implements Stateless {
   }
 
   /** Subscribes at every server, later also at servers that are down; acknowledged once each was tried. */
-  async #listen(call: StatelessCall): Sent {
+  async #listen(call: UpstreamCall): Sent {
     const { id } = call.message
     const granted: JsonObject = {}
     const early: JsonObject[] = []
@@ -245,7 +245,7 @@ export class AggregateStateless implements Stateless {
       const hear = ({ raw }: { raw: JsonObject }) => onMessage({ ...raw, params: { _meta: tag } })
       if (acknowledged) announce(listKinds(granted), hear)
     }
-    const opening = this.branches.map((branch) => this.#listenAt(call, branch, onMessage, onGranted, onFound))
+    const opening = this.members.map((member) => this.#listenAt(call, member, onMessage, onGranted, onFound))
     const local = this.options.local()?.granted(call.message.params.notifications)
     const isLate = !(await within(HANDSHAKE_WAIT, Promise.all(opening.map(({ open }) => open))))
     if (local) onGranted(local)
@@ -265,16 +265,16 @@ export class AggregateStateless implements Stateless {
 
   /** @returns `open`: the subscription at one server is open or has failed; `ended`: it has ended */
   #listenAt(
-    call: StatelessCall,
-    branch: StatelessBranch,
+    call: UpstreamCall,
+    member: StatelessMember,
     onMessage: (raw: JsonObject) => void,
     onGranted: (notifications: JsonObject) => void,
     onFound: () => void,
   ): { open: Promise<void>; ended: Promise<void> } {
-    const { name, resolved, streams, find, answerTimeout } = branch
+    const { name, resolved, streams, find, answerTimeout } = member
     const message = listeningTo(call.message, (taskId) => {
-      const owner = ownerOf(this.branches, taskId)
-      return owner && this.branches[owner.to] === branch ? [owner.own] : []
+      const owner = ownerOf(this.members, taskId)
+      return owner && this.members[owner.to] === member ? [owner.own] : []
     })
     let lists: ReadonlySet<ListKind> = new Set()
     const announceAll = () => {

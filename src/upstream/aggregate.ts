@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import type { Shaping } from '../json/shaping/index.ts'
 import {
   Fault,
   INTERNAL_ERROR,
@@ -7,14 +8,13 @@ import {
   METHOD_NOT_FOUND,
   metaOf,
   omit,
+  type Request,
   type RpcError,
 } from '../mcp/index.ts'
-import type { Shaping } from '../shaping/index.ts'
-import { SKILLS_EXTENSION } from '../skills/index.ts'
 import type { ToolsBackend } from '../tools/backend.ts'
+import { SKILLS_EXTENSION } from '../tools/skills/index.ts'
 import { TASKS_EXTENSION, UNKNOWN_TASK } from '../tools/tasks.ts'
 import type { NamedKind, OwnedKind, Owners, Page } from './owners.ts'
-import type { Request } from './rpc/link.ts'
 import { isOfTask, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
 import type { ToolFilter } from './tool-filter.ts'

@@ -1,5 +1,6 @@
 /** A message → a proxied MCP server over stdio, SSE or streamable HTTP; the bridges between protocol revisions. */
 
+export type { DeclaredList } from './backend/declared.ts'
 export {
   type CreateResilience,
   createProxy,
@@ -15,4 +16,5 @@ export { digestOf, type Pinned } from './pins.ts'
 export { UpstreamServer } from './pool/server.ts'
 export { type ListChange, type OtherWorkers, SharedServers } from './pool/shared.ts'
 export { repairedList } from './repaired.ts'
-export { handshakeRefused } from './rpc/link.ts'
+export { handshakeRefused } from './rpc/upstream-session.ts'
+export type { ServerChildren } from './upstream.ts'

@@ -9,7 +9,7 @@ import {
   omit,
   PROTOCOL_VERSION,
 } from '../mcp/index.ts'
-import { type Stateless, type StatelessCall, whoseCall } from './backend/stateless.ts'
+import { type Stateless, type UpstreamCall, whoseCall } from './backend/stateless.ts'
 import { announce } from './transport/lasting-stream.ts'
 
 /** Methods cacheable for their `ttlMs` (2026-07-28, Caching). */
@@ -50,7 +50,7 @@ export class KeptLists implements Stateless {
     this.server.abandon?.(requestState)
   }
 
-  request(call: StatelessCall): ReturnType<Stateless['request']> {
+  request(call: UpstreamCall): ReturnType<Stateless['request']> {
     const { method, id } = call.message
     if (method === LISTEN) return this.#listen(call)
     if (!METHODS.has(method)) return this.server.request(call)
@@ -60,7 +60,7 @@ export class KeptLists implements Stateless {
     return Promise.resolve({ jsonrpc: '2.0', id, result: { ...known.result, ttlMs } })
   }
 
-  async #ask(call: StatelessCall): Promise<JsonObject | Fault | undefined> {
+  async #ask(call: UpstreamCall): Promise<JsonObject | Fault | undefined> {
     const asked = performance.now()
     const changes = this.#changes
     const raw = await this.server.request(call)
@@ -70,7 +70,7 @@ export class KeptLists implements Stateless {
   }
 
   /** Change notifications must invalidate the cache before they reach the client. */
-  async #listen(call: StatelessCall): Promise<JsonObject | Fault | undefined> {
+  async #listen(call: UpstreamCall): Promise<JsonObject | Fault | undefined> {
     let isOpen = false
     const onMessage = (raw: JsonObject) => {
       isOpen ||= raw.method === ACKNOWLEDGED
@@ -85,7 +85,7 @@ export class KeptLists implements Stateless {
     return answer
   }
 
-  #keep(call: StatelessCall, result: JsonObject, asked: number): void {
+  #keep(call: UpstreamCall, result: JsonObject, asked: number): void {
     const { ttlMs, cacheScope, resultType = 'complete' } = result
     const ttl = typeof ttlMs === 'number' ? Math.min(ttlMs, MAX_TTL) : 0
     const whose = cacheScope === 'public' ? undefined : whoseCall(call)
@@ -119,7 +119,7 @@ export class KeptLists implements Stateless {
     return list !== undefined
   }
 
-  #hear(raw: JsonObject, call: StatelessCall): void {
+  #hear(raw: JsonObject, call: UpstreamCall): void {
     const method = String(raw.method)
     if (this.changed(method)) this.onChanged?.(call.resolved.key, method)
     call.onMessage(raw)
@@ -133,7 +133,7 @@ export class KeptLists implements Stateless {
 }
 
 /** Cache key. @param whose undefined: shared by all callers */
-function keyOf({ resolved, message: { method, params } }: StatelessCall, whose: string | undefined): string {
+function keyOf({ resolved, message: { method, params } }: UpstreamCall, whose: string | undefined): string {
   const meta = metaOf(params)
   const told: (Json | undefined)[] = [meta[PROTOCOL_VERSION], meta[CLIENT_CAPABILITIES]]
   return stringify([

@@ -54,6 +54,13 @@ export class Pins {
     })
   }
 
+  /** An item beside the pin file. */
+  stateOf(kind: 'tools' | 'prompts', declared: JsonObject): PinChange['change'] | 'same' {
+    const pinned = this.pinned[kind].get(String(declared.name))
+    if (pinned === undefined) return 'added'
+    return pinned === digestOf(declared) ? 'same' : 'changed'
+  }
+
   /** The handshake result that clients may see. */
   handshake(result: JsonObject): JsonObject {
     const { instructions, ...others } = result

@@ -1,6 +1,7 @@
 import { type JsonObject, stringify } from '../json/index.ts'
 import {
   type CallEnd,
+  type Exchange,
   endSpan,
   Fault,
   isObject,
@@ -8,11 +9,13 @@ import {
   isStatelessRevision,
   outcomeOf,
   type Request,
+  type RequestHeaders,
   spanFacts,
   tracedParams,
 } from '../mcp/index.ts'
 import type { ServerLabels, UpstreamCallRecord, UpstreamSessionRecord } from '../telemetry/metrics.ts'
 import { type Attributes, addressOf, type Span, type TraceContext } from '../telemetry/trace.ts'
+import type { Resolved } from './definition.ts'
 
 /** Counters of requests to MCP servers, and their labels. */
 export interface Measures extends Omit<ServerLabels, 'server' | 'transport'> {
@@ -122,14 +125,43 @@ function unanswered(fault: Fault): CallEnd {
   return { outcome: outcomeOf(fault), failure: fault.message, unanswered: true }
 }
 
+/** Characters of a message that are recorded. */
+const RECORDED = 64 * 1024
+
+/** A message and its answer, for people who look at the call. @param server undefined: one of several. @param begin by `performance.now()` */
+export function exchangeOf(
+  server: Pick<Resolved, 'origin'> | undefined,
+  { raw: sent }: Pick<Request, 'raw'>,
+  answer: JsonObject | Fault | undefined,
+  begin: number,
+): Exchange {
+  const received = answer instanceof Fault ? answer.message : answer && stringify(answer)
+  return {
+    to: server ? server.origin || 'standard input of the server' : 'one of the servers',
+    sent: stringify(sent).slice(0, RECORDED),
+    received: received?.slice(0, RECORDED),
+    ms: performance.now() - begin,
+  }
+}
+
 /** Headers with the trace context replaced. */
 export function tracedHeaders(
-  headers: Record<string, string>,
+  headers: Readonly<Record<string, string>> = {},
   trace: TraceContext | undefined,
 ): Record<string, string> {
   if (!trace) return headers
   const { tracestate: _, ...rest } = headers
   return { ...rest, ...trace }
+}
+
+/** The caller's trace context is forwarded with the call. */
+const TRACE = ['traceparent', 'tracestate', 'baggage']
+
+/** The trace context among a client's headers. */
+export function traceIn(headers: RequestHeaders): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const name of TRACE) if (headers[name] !== undefined) found[name] = headers[name]
+  return found
 }
 
 /** Maximum characters of a server's error in the log. */

@@ -1,7 +1,7 @@
 import type { McpServer } from '../config/model.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import type { Shaping } from '../json/shaping/index.ts'
 import { isObject, isPlain, type Request, visible } from '../mcp/index.ts'
-import type { Shaping } from '../shaping/index.ts'
 import { isRepeatable } from './backend/session-state.ts'
 import type { Pins } from './pins.ts'
 import { type OnFault, repairedHandshake, repairedList } from './repaired.ts'
@@ -82,6 +82,13 @@ export class ServerView {
   private repaired(method: string, result: JsonObject): JsonObject {
     if (HANDSHAKES.has(method)) return repairedHandshake(result)
     return repairedList(LISTS[method] as string, result, this.onFault)
+  }
+
+  /** An item of a list beside the pin file; undefined: nothing is pinned. */
+  pinOf(kind: 'tools' | 'prompts', declared: JsonObject): ReturnType<Pins['stateOf']> | undefined {
+    const { [kind]: items } = repairedList(kind, { [kind]: [declared] }, () => {})
+    const [item] = Array.isArray(items) ? items : []
+    return isObject(item) ? this.pins?.stateOf(kind, item) : undefined
   }
 
   /** A result with only the visible items, hidden characters included. */

@@ -7,7 +7,7 @@ import {
   type Presented,
   type Shaping,
   withRest,
-} from '../shaping/index.ts'
+} from '../json/shaping/index.ts'
 import { pauseFor } from '../text/index.ts'
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json/index.ts'
 import { Fault, isObject } from '../mcp/index.ts'
 import { UNKNOWN_TASK } from '../tools/tasks.ts'
-import type { Stateless, StatelessCall } from './backend/stateless.ts'
+import type { Stateless, UpstreamCall } from './backend/stateless.ts'
 import { isOfTask, listeningTo, taskIdsOf } from './server-names.ts'
 
 /** Maximum tasks remembered for a caller; the oldest are dropped first. */
@@ -16,11 +16,11 @@ export class TaskOwners {
   readonly #tasks = new Map<string, Set<string>>()
 
   /** Whether the task belongs to no other caller. */
-  isFree(taskId: string, { caller = '', resolved }: StatelessCall): boolean {
+  isFree(taskId: string, { caller = '', resolved }: UpstreamCall): boolean {
     return (this.#owners.get(keyOf(taskId, resolved.key)) ?? caller) === caller
   }
 
-  add(taskId: string, { caller = '', resolved }: StatelessCall): void {
+  add(taskId: string, { caller = '', resolved }: UpstreamCall): void {
     const key = keyOf(taskId, resolved.key)
     this.#forget(key)
     const own = this.#tasks.get(caller) ?? new Set()

@@ -1,7 +1,7 @@
 import type { McpServer, ToolOverride } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import { compileShaping, type Shaping } from '../json/shaping/index.ts'
 import { fold, INVALID_PARAMS, isObject, type Request, type RpcError } from '../mcp/index.ts'
-import { compileShaping, type Shaping } from '../shaping/index.ts'
 import { RESULT_SIZE } from '../tools/schema.ts'
 import type { Pins } from './pins.ts'
 

@@ -19,7 +19,8 @@ import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
 import { type Measures, Operations } from './sent-requests.ts'
 import { ServerView } from './server-view.ts'
 import { createToolFilter, type ToolFilter } from './tool-filter.ts'
-import type { Channel, ChannelEvents } from './transport/channel.ts'
+import type { Channel, ChannelEvents, ResumeToken } from './transport/channel.ts'
+import { ChildLog } from './transport/child-log.ts'
 import { type AnswerMasks, Http } from './transport/http.ts'
 import { type HttpChannelOptions, SseChannel, StreamableChannel } from './transport/http-channels.ts'
 import { type StreamChange, StreamWatch } from './transport/lasting-stream.ts'
@@ -47,12 +48,33 @@ export interface UpstreamContext {
   onRedacted?: (server: string, ...what: Parameters<OnRedacted>) => void
 }
 
+export interface ConnectOptions {
+  /** Quota key of the session; absent: shared. */
+  quotaKey?: string | undefined
+  /** Client data for which a probe's handshake may be reused; absent: it cannot be. */
+  by?: string
+  /** Session to continue; absent: the connection opens one. */
+  resume?: ResumeToken | undefined
+}
+
 const UNNAMED: Measures = { tenant: '', prefix: '' }
 /** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server is set. */
 const SILENCE = 300_000
 
 /** A quarter of the sessions is reserved for other callers; without `auth`, callers are addresses. */
 const LEFT_FOR_OTHERS = 4
+
+/** The children of one server. */
+export interface ServerChildren {
+  name: string
+  /** Process ids, and milliseconds since the start. */
+  running: { pid: number; ms: number }[]
+  /** Children started since the configuration was loaded, and those of them that ended by themselves. */
+  started: number
+  lost: number
+  /** The last lines of standard error, the oldest first, with the milliseconds since then; secrets are masked. */
+  stderr: { pid: number | undefined; text: string; ms: number }[]
+}
 
 /** One proxied MCP server with all its connections. */
 export class Upstream {
@@ -68,8 +90,8 @@ export class Upstream {
   readonly starts = new Breaker()
   readonly streams: StreamWatch
   readonly operations: Operations
-  /** Process ids of children, by connection. */
-  readonly #live = new Map<RpcClient, number | undefined>()
+  /** When each connection began, by `performance.now()`, and the process id of its child. */
+  readonly #live = new Map<RpcClient, { pid: number | undefined; since: number }>()
   readonly #ending = new Set<Promise<void>>()
   /** Quota keys of live connections; absent: shared. */
   readonly #quotaKeys = new Map<RpcClient, string>()
@@ -85,6 +107,7 @@ export class Upstream {
     log: Logger
     mask: Mask
     logMask: Mask
+    children: ChildLog
   }
 
   /** @param makeRoom ends an idle session of the caller, or one that may be ended for the caller */
@@ -123,7 +146,14 @@ export class Upstream {
     const as: Mask = (text) => text
     const mask = this.#masksOf([])?.text ?? as
     const logMask = masksOf(secrets, redact === 'off' ? 'own' : redact)([])?.text ?? as
-    this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask, logMask }
+    this.#options = {
+      env,
+      maxMessage: this.limits.maxResponseSize,
+      log,
+      mask,
+      logMask,
+      children: new ChildLog(),
+    }
     // The SSE stream contains an address that must not change, so its messages are masked one by one.
     const masked =
       server.type === 'streamable-http' &&
@@ -160,9 +190,9 @@ export class Upstream {
     return [...this.#faults]
   }
 
-  /** Records a failure to connect; the gateway's own refusals do not count. */
-  startFailed(key: string, { kind, message }: Fault): void {
-    if (kind !== 'busy') this.starts.failed(key, message)
+  /** Records a failure to connect; the gateway's own refusals and missing logins do not count. */
+  startFailed(key: string, { kind, message, login }: Fault): void {
+    if (kind !== 'busy' && !login) this.starts.failed(key, message)
   }
 
   /** Why the server is not called now, without duplicates. */
@@ -177,25 +207,35 @@ export class Upstream {
 
   /** Process ids of children. */
   pids(): number[] {
-    return [...this.#live.values()].filter((pid) => pid !== undefined)
+    return this.children().running.map(({ pid }) => pid)
   }
 
-  /**
-   * Opens a connection, or takes the probed one.
-   * @param quotaKey of the session; undefined: shared
-   * @param by client data for which a probe's handshake may be reused; absent: it cannot be
-   */
+  /** Its children, with the last lines of their standard error. */
+  children(): ServerChildren {
+    const { children, logMask } = this.#options
+    const now = performance.now()
+    return {
+      name: this.name,
+      running: [...this.#live.values()].flatMap(({ pid, since }) =>
+        pid === undefined ? [] : [{ pid, ms: now - since }],
+      ),
+      started: children.started,
+      lost: children.lost,
+      stderr: children.lines.map(({ pid, text, at }) => ({ pid, text: logMask(text), ms: now - at })),
+    }
+  }
+
+  /** Opens a connection, or takes the probed one. */
   connect(
     resolved: Resolved,
     events: RpcEvents,
-    quotaKey: string | undefined,
-    by?: string,
+    { quotaKey, by, resume }: ConnectOptions = {},
   ): RpcClient | Fault {
     // During shutdown, an interrupted probe would retry.
     if (this.#closed) return new Fault('lost', `The server ${this.name} is being closed`)
     const refused = this.#shareTaken(quotaKey)
     if (refused) return refused
-    const client = this.#fresh(resolved, quotaKey, by)
+    const client = this.#fresh(resolved, quotaKey, by, resume)
     if (client instanceof Fault) return client
     client.events = events
     if (quotaKey !== undefined && !client.ended) {
@@ -206,8 +246,13 @@ export class Upstream {
   }
 
   /** The probed connection, or a new one if the limit allows. */
-  #fresh(resolved: Resolved, quotaKey: string | undefined, by: string | undefined): RpcClient | Fault {
-    const probed = this.takeProbed(resolved.key)
+  #fresh(
+    resolved: Resolved,
+    quotaKey: string | undefined,
+    by: string | undefined,
+    resume: ResumeToken | undefined,
+  ): RpcClient | Fault {
+    const probed = resume ? undefined : this.takeProbed(resolved.key)
     if (probed && (!probed.handshake || probed.handshake.by === by)) return probed
     probed?.close()
     const refusal = this.starts.refusal(resolved.key)
@@ -218,7 +263,7 @@ export class Upstream {
         'busy',
         `All ${maxSessions} sessions with the server ${this.name} are in use (maxSessions): try again later`,
       )
-    return this.#open(resolved)
+    return this.#open(resolved, resume)
   }
 
   /** The fault if a caller has too many sessions and none is idle; some are reserved for other callers. */
@@ -288,17 +333,17 @@ export class Upstream {
     return probed !== undefined
   }
 
-  #open(resolved: Resolved): RpcClient {
+  #open(resolved: Resolved, resume?: ResumeToken): RpcClient {
     let channel: Channel | undefined
     const open = (events: ChannelEvents) => {
-      channel = this.#transport(resolved, events)
+      channel = this.#transport(resolved, events, resume)
       return channel
     }
     const client: RpcClient = new RpcClient(this.name, this.limits.timeout, this.operations, open, () => {
       this.#live.delete(client)
       this.#unshare(client)
     })
-    this.#live.set(client, channel?.pid)
+    this.#live.set(client, { pid: channel?.pid, since: performance.now() })
     const ended = channel?.ended
       .catch((error) => client.fail(error))
       .finally(() => {
@@ -309,18 +354,22 @@ export class Upstream {
     return client
   }
 
-  #transport(resolved: Resolved, events: ChannelEvents): Channel {
+  #transport(resolved: Resolved, events: ChannelEvents, resume: ResumeToken | undefined): Channel {
     const { definition, http } = this
-    const { type } = definition.server
-    if (type === 'stdio') return new StdioChannel(definition, resolved, events, this.#options)
     const repeat: HttpChannelOptions['repeat'] = (request) => this.view.repeat(request)
-    const options = { http, streams: this.streams, repeat, limits: this.limits, ...this.#options }
+    const options = { http, streams: this.streams, repeat, limits: this.limits, resume, ...this.#options }
     const { credential } = resolved
     if (credential) {
       options.mask = (text, json) => this.#masksOf(credential.sent())?.text(text, json) ?? text
     }
-    if (type === 'sse') return new SseChannel(definition, resolved, events, options)
-    return new StreamableChannel(definition, resolved, events, options)
+    switch (definition.server.type) {
+      case 'stdio':
+        return new StdioChannel(definition, resolved, events, this.#options)
+      case 'sse':
+        return new SseChannel(definition, resolved, events, options)
+      case 'streamable-http':
+        return new StreamableChannel(definition, resolved, events, options)
+    }
   }
 }
 

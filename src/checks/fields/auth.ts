@@ -4,20 +4,19 @@ import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { checkScopes, checkTokens, reportUrl } from './value-rules.ts'
 
-type Mode = Auth['mode']
+type Type = Auth['type']
 
-const OAUTH: readonly Mode[] = ['jwt', 'introspection']
-/** Modes that use a key; with other modes it has no effect. */
-const USED_BY: Partial<Record<keyof Auth, readonly Mode[]>> = {
+const OAUTH: readonly Type[] = ['jwt', 'introspection']
+/** Types that use a key; with other types it has no effect. */
+const USED_BY: Partial<Record<keyof Auth, readonly Type[]>> = {
   tokens: ['bearer'],
   issuers: OAUTH,
   audience: OAUTH,
   scopes: OAUTH,
   caller: OAUTH,
-  clockSkew: OAUTH,
   cacheTtl: ['introspection'],
 }
-const ISSUER_KEYS: Partial<Record<keyof Issuer, readonly Mode[]>> = {
+const ISSUER_KEYS: Partial<Record<keyof Issuer, readonly Type[]>> = {
   jwksUrl: ['jwt'],
   algorithms: ['jwt'],
   introspectionUrl: ['introspection'],
@@ -39,58 +38,49 @@ export const AUTH_CHECK: Check = {
   check: checkAuth,
 }
 
-/** Milliseconds. */
-const MOST_SKEW = 600_000
-
 function checkAuth({ auth }: Router, report: Reporter, context: Context) {
   if (!auth) return
-  const { mode, tokens, issuers } = auth
+  const { type, tokens, issuers } = auth
   const { read, path, doubtful } = context
   const isGiven = (key: Path) => read.locate.has([...path, 'auth', ...key])
-  if (doubtful([...path, 'auth', 'mode'])) return
-  reportWithoutEffect(USED_BY, [], mode, isGiven, report)
+  if (doubtful([...path, 'auth', 'type'])) return
+  reportWithoutEffect(USED_BY, [], type, isGiven, report)
   const missing = (key: string, hint: string) =>
     report({
       code: 'missing-key',
-      path: ['auth', isGiven([key]) ? key : 'mode'],
-      message: `\`auth\` with \`mode: ${mode}\` needs at least one ${key === 'tokens' ? 'token' : 'issuer'}`,
+      path: ['auth', isGiven([key]) ? key : 'type'],
+      missing: [key],
+      message: `\`auth\` with \`type: ${type}\` needs at least one ${key === 'tokens' ? 'token' : 'issuer'}`,
       hint,
     })
-  if (mode === 'bearer' && tokens.length === 0)
+  if (type === 'bearer' && tokens.length === 0)
     missing('tokens', 'Add `tokens: [{token: "${NAME}", caller: …}]`')
   checkTokens(tokens, ['auth', 'tokens'], report)
-  if (!OAUTH.includes(mode)) return
+  if (!OAUTH.includes(type)) return
   if (issuers.length === 0) missing('issuers', 'Add `issuers: [{issuer: https://…}]`')
   for (const [i, issuer] of issuers.entries()) {
-    reportWithoutEffect(ISSUER_KEYS, ['issuers', i], mode, isGiven, report)
+    reportWithoutEffect(ISSUER_KEYS, ['issuers', i], type, isGiven, report)
     checkIssuer(issuer, ['auth', 'issuers', i], report)
   }
   checkDuplicates(issuers, report)
-  if (mode === 'introspection') checkIntrospection(issuers, report)
+  if (type === 'introspection') checkIntrospection(issuers, report)
   checkScopes(auth.scopes, ['auth', 'scopes'], report)
-  if (auth.clockSkew > MOST_SKEW)
-    report({
-      code: 'invalid-value',
-      path: ['auth', 'clockSkew'],
-      message: '`clockSkew` is too large',
-      hint: 'Write a duration of at most 10m, and set the clocks',
-    })
 }
 
 function reportWithoutEffect(
-  usedBy: Readonly<Record<string, readonly Mode[]>>,
+  usedBy: Readonly<Record<string, readonly Type[]>>,
   at: Path,
-  mode: Mode,
+  type: Type,
   isGiven: (key: Path) => boolean,
   report: Reporter,
 ) {
-  for (const [key, modes] of Object.entries(usedBy))
-    if (!modes.includes(mode) && isGiven([...at, key]))
+  for (const [key, types] of Object.entries(usedBy))
+    if (!types.includes(type) && isGiven([...at, key]))
       report({
         code: 'key-without-effect',
         path: ['auth', ...at, key],
-        message: `\`${key}\` has no effect with \`mode: ${mode}\``,
-        hint: `Remove it, or write \`mode: ${modes[0]}\``,
+        message: `\`${key}\` has no effect with \`type: ${type}\``,
+        hint: `Remove it, or write \`type: ${types[0]}\``,
       })
 }
 
@@ -124,7 +114,7 @@ function checkIntrospection(issuers: readonly Issuer[], report: Reporter) {
     report({
       code: 'invalid-value',
       path: ['auth', 'issuers', 1],
-      message: 'with `mode: introspection` there is one issuer',
+      message: 'with `type: introspection` there is one issuer',
       hint: 'A token does not say who issued it, and must not be sent to others: write a router for each issuer',
     })
   const [first] = issuers
@@ -132,7 +122,8 @@ function checkIntrospection(issuers: readonly Issuer[], report: Reporter) {
     if (first && first[key] === undefined)
       report({
         code: 'missing-key',
-        path: ['auth', 'issuers', 0],
+        path: ['auth', 'issuers', 0, 'issuer'],
+        missing: [key],
         message: `introspection needs \`${key}\``,
         hint: 'Register the gateway as a client at the authorization server (RFC 7662, 2.1)',
       })

@@ -1,13 +1,7 @@
-import {
-  type AuthorizeRule,
-  asksForLogin,
-  type Configuration,
-  provesIssuers,
-  type Router,
-} from '../../config/index.ts'
+import { type AuthorizeRule, asksForLogin, provesIssuers, type Router } from '../../config/index.ts'
 import { type Path, type Reporter, suggest } from '../../findings/index.ts'
 import { quote, quoteAll, wildcards } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import { type Check, type Context, toolNames } from '../check.ts'
 import { checkScopes, SCOPE } from './value-rules.ts'
 
 export const AUTHORIZE_CHECK: Check = {
@@ -29,7 +23,8 @@ function checkAuthorize(router: Router, report: Reporter, context: Context) {
   checkBound(router, report, context)
   const { authorize } = router
   if (!authorize) return
-  const tools = knownTools(router, context)
+  const { server } = router
+  const tools = typeof server === 'string' ? toolNames(server, context) : undefined
   const isDoubtful = (at: Path) => context.doubtful([...context.path, 'authorize', 'rules', ...at])
   checkRules(authorize.rules, ['authorize', 'rules'], report, isDoubtful)
   for (const [i, rule] of authorize.rules.entries()) {
@@ -102,12 +97,12 @@ function checkBound(router: Router, report: Reporter, { configuration, doubtful,
   const isClosed = owner.authorize.default === 'deny' && demanding.length === rules.length
   report({
     code: 'authorize-without-login',
-    path: auth ? ['auth', 'mode'] : ['prefix'],
+    path: auth ? ['auth', 'type'] : ['prefix'],
     severity: isClosed ? 'error' : 'warning',
     message: asks
       ? `the rules of the tenant ${quote(owner.name)} in the settings ask who the caller is, and do not take the word of this \`auth\` for it`
       : `the rules of the tenant ${quote(owner.name)} in the settings ask who the caller is, but the router does not authenticate its callers`,
-    hint: 'Use `mode: jwt` without `jwksUrl`; or have `tokens` of the tenant or `tls.clientCa` in the settings',
+    hint: 'Use `type: jwt` without `jwksUrl`; or have `tokens` of the tenant or `tls.clientCa` in the settings',
   })
 }
 
@@ -123,14 +118,6 @@ function checkName(name: string, path: Path, report: Reporter) {
 
 function isSound(name: string): boolean {
   return name.length <= LONGEST && name.split(/\*+/).length <= MOST_WILDCARDS + 1
-}
-
-/** Names of a router's HTTP tools; undefined: known only to a server at run time. */
-function knownTools(router: Router, { configuration, doubtful }: Context): string[] | undefined {
-  const { servers, tools } = configuration as Configuration
-  const server = servers.find((one) => one.name === router.server)
-  if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return undefined
-  return server.allowedTools ?? tools.map((tool) => tool.name)
 }
 
 function checkTools({ tools = [] }: AuthorizeRule, known: readonly string[], path: Path, report: Reporter) {
@@ -163,15 +150,15 @@ function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: R
         message: options.clientCertificates
           ? `the rule asks for \`${key}\`, which client certificates do not have`
           : `the rule asks for \`${key}\`, but the router does not authenticate its callers`,
-        hint: `${auth ? 'Write another `mode` in `auth`' : 'Add `auth` to the router'}, or remove \`${key}\``,
+        hint: `${auth ? 'Write another `type` in `auth`' : 'Add `auth` to the router'}, or remove \`${key}\``,
       })
-  if (auth?.mode !== 'bearer') return
+  if (auth?.type !== 'bearer') return
   // Tokens of the settings may be valid here too, if the settings are unknown.
   const tokens = [...auth.tokens, ...shared]
   const never = (key: Path, what: string, hint: string) =>
     report({ code: 'rule-without-effect', path: [...path, ...key], message: what, hint })
   if (rule.claims)
-    never(['claims'], 'tokens of `mode: bearer` have no claims', 'Use `callers` or `scopes`, or `mode: jwt`')
+    never(['claims'], 'tokens of `type: bearer` have no claims', 'Use `callers` or `scopes`, or `type: jwt`')
   for (const [j, scope] of (rule.scopes ?? []).entries())
     if (SCOPE.test(scope) && !tokens.some(({ scopes }) => scopes?.includes(scope)))
       never(

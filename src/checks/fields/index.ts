@@ -2,7 +2,6 @@ import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { checkNotifier } from '../settings.ts'
 import { MCP_SERVER_CHECKS } from './mcp-servers.ts'
-import { RETRY_CHECKS } from './retries.ts'
 import { ROUTER_CHECKS } from './routers.ts'
 import { CONNECTION_CHECKS } from './server-connections.ts'
 import { CREDENTIALS_CHECKS } from './server-credentials.ts'
@@ -26,7 +25,6 @@ export const FIELD_CHECKS: readonly Check[] = [
         })
     },
   },
-  ...RETRY_CHECKS,
   ...CREDENTIALS_CHECKS,
   ...CONNECTION_CHECKS,
   ...TOOL_CHECKS,

@@ -1,21 +1,20 @@
 import type { McpServer } from '../../config/index.ts'
 import type { Path, Report, Reporter } from '../../findings/index.ts'
-import { READ_RESULT } from '../../shaping/index.ts'
+import { READ_RESULT } from '../../json/shaping/index.ts'
 import { quote, shellWords } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { checkResponse, takenName } from './response.ts'
-import { checkAttempts } from './retries.ts'
+import { checkAttempts } from './server-connections.ts'
 import { checkDuration, checkLimits, reportIdle } from './value-rules.ts'
 
 export const MCP_SERVER_CHECKS: readonly Check[] = [
   {
     codes: ['invalid-value'],
     on: 'mcpServer',
-    check({ limits, startupTimeout, idleTimeout, breaker }, report) {
+    check({ limits, startupTimeout, idleTimeout }, report) {
       checkLimits(limits, ['limits'], report)
       checkDuration(startupTimeout, ['startupTimeout'], report)
       checkDuration(idleTimeout, ['idleTimeout'], report)
-      if (breaker) checkDuration(breaker.pause, ['breaker', 'pause'], report)
     },
   },
   { codes: ['key-without-effect'], on: 'mcpServer', check: checkIdleKeys },

@@ -1,11 +1,24 @@
 import type { ResponseShaping } from '../../config/index.ts'
 import type { Path, Report, Reporter } from '../../findings/index.ts'
 import { isObject, type Json, type JsonObject } from '../../json/index.ts'
-import { compileMasks, compilePages, READ_RESULT, type ShapingFault, unmatched } from '../../shaping/index.ts'
+import {
+  compileMasks,
+  compilePages,
+  READ_RESULT,
+  type ShapingFault,
+  unmatched,
+} from '../../json/shaping/index.ts'
 import { nearest, quote, quoteAll } from '../../text/index.ts'
 
 /** Maximum names in a hint. */
 const MAX_LISTED = 12
+
+/** The value that masks must match. */
+interface Answers {
+  schema: JsonObject
+  /** Its name in messages. */
+  name: string
+}
 
 /** Masks of a `response` that are invalid or match nothing in the schema. @param path of the `response` */
 export function checkResponse(
@@ -14,28 +27,39 @@ export function checkResponse(
   path: Path,
   report: Reporter,
 ) {
+  checkMasks(response, schema && { schema, name: '`outputSchema`' }, path, report)
+}
+
+/** Masks of a valid `response` that match nothing in an answer. @param path of the `response` */
+export function unmatchedMasks(response: ResponseShaping, answer: Json, path: Path): Report[] {
+  const found: Report[] = []
+  checkMasks(response, { schema: schemaOf(answer), name: 'the response' }, path, (one) => found.push(one))
+  return found
+}
+
+function checkMasks(response: ResponseShaping, answers: Answers | undefined, path: Path, report: Reporter) {
   const masks = compileMasks(response)
   if (Array.isArray(masks)) for (const fault of masks) report(maskReport(fault, path))
-  else if (schema) {
-    checkMatches(masks.select, schema, [...path, 'select'], report)
+  else if (answers) {
+    checkMatches(masks.select, answers, [...path, 'select'], report)
     for (const [i, entries] of masks.drop.entries())
-      checkMatches(entries, schema, [...path, 'drop', i], report)
+      checkMatches(entries, answers, [...path, 'drop', i], report)
   }
-  if (response.pages) checkPages(response.pages, schema, [...path, 'pages'], report)
+  if (response.pages) checkPages(response.pages, answers, [...path, 'pages'], report)
 }
 
 function checkPages(
   texts: NonNullable<ResponseShaping['pages']>,
-  schema: JsonObject | undefined,
+  answers: Answers | undefined,
   path: Path,
   report: Reporter,
 ) {
   const pages = compilePages(texts, Number.POSITIVE_INFINITY)
   if (Array.isArray(pages)) for (const fault of pages) report(maskReport(fault, path.slice(0, -1)))
-  else if (schema) {
+  else if (answers) {
     const { items, next } = pages.entries
-    checkMatches([items], schema, [...path, ...(texts.items === undefined ? [] : ['items'])], report)
-    if (next) checkMatches([next], schema, [...path, 'next'], report)
+    checkMatches([items], answers, [...path, ...(texts.items === undefined ? [] : ['items'])], report)
+    if (next) checkMatches([next], answers, [...path, 'next'], report)
   }
 }
 
@@ -66,14 +90,14 @@ export function maskReport({ path: at, fault, start, end }: ShapingFault, path: 
 
 function checkMatches(
   entries: Parameters<typeof unmatched>[0],
-  schema: JsonObject,
+  { schema, name }: Answers,
   path: Path,
   report: Reporter,
 ) {
   const missed = unmatched(entries, schema)
   // Examples help if the schema is incomplete.
   const examples = Array.isArray(schema.examples) ? schema.examples : []
-  for (const { entry, missing, known } of missed.length || !examples.length
+  for (const { entry, missing, known, list } of missed.length || !examples.length
     ? missed
     : unmatchedBy(entries, examples)) {
     const suggestion = nearest(missing, known)
@@ -84,10 +108,17 @@ function checkMatches(
       end: entry.end,
       message:
         missing === '[]'
-          ? 'the mask has `[]` where `outputSchema` has no array'
-          : `the mask names ${quote(missing)}, which \`outputSchema\` does not have there`,
+          ? `the mask has \`[]\` where ${name} has no array`
+          : list !== undefined
+            ? `${list === '' ? name : quote(list)} is an array, and the mask treats it as an object`
+            : `the mask names ${quote(missing)}, which ${name} does not have there`,
       ...(suggestion !== undefined && { suggestion }),
-      hint: known.length ? `It has ${quoteAll(known.slice(0, MAX_LISTED))}` : 'Remove it, or fix the path',
+      hint:
+        list !== undefined
+          ? `Write ${quote(`${list}[]`)}`
+          : known.length
+            ? `It has ${quoteAll(known.slice(0, MAX_LISTED))}`
+            : 'Remove it, or fix the path',
     })
   }
 }

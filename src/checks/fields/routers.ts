@@ -1,12 +1,20 @@
-import { asksForLogin, type Configuration, ownServers, type Router, SEPARATOR } from '../../config/index.ts'
-import type { Reporter } from '../../findings/index.ts'
-import { quote } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import {
+  asksForLogin,
+  type Configuration,
+  offers,
+  ownServers,
+  type Router,
+  SEPARATOR,
+  type Tool,
+} from '../../config/index.ts'
+import { DISCOVERY_TOOLS } from '../../discovery/index.ts'
+import { type Reporter, suggest } from '../../findings/index.ts'
+import { quote, wildcards } from '../../text/index.ts'
+import { type Check, type Context, toolNames } from '../check.ts'
 import { AUTH_CHECK } from './auth.ts'
 import { AUTHORIZE_CHECK } from './authorize.ts'
 import { checkCors } from './cors.ts'
 import { checkSelection } from './mcp-servers.ts'
-import { DISCOVERY_CHECKS } from './router-tools.ts'
 import { checkRates } from './value-rules.ts'
 
 export const ROUTER_CHECKS: readonly Check[] = [
@@ -27,7 +35,22 @@ export const ROUTER_CHECKS: readonly Check[] = [
     on: 'router',
     check: ({ rate = [] }, report) => checkRates(rate, ['rate'], report),
   },
-  ...DISCOVERY_CHECKS,
+  { codes: ['dangling-tool'], on: 'router', check: checkNamedTools },
+  { codes: ['reserved-tool-name'], on: 'router', check: checkOwnNames },
+  {
+    codes: ['key-without-effect'],
+    on: 'router',
+    check({ discovery: { type, above } }, report, { path, read }) {
+      if (type === 'auto' || above === undefined) return
+      if (!read.locate.has([...path, 'discovery', 'above'])) return
+      report({
+        code: 'key-without-effect',
+        path: ['discovery', 'above'],
+        message: `\`above\` has no effect with \`type: ${type}\``,
+        hint: 'Remove it, or write `type: auto`',
+      })
+    },
+  },
   { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
   {
     codes: ['empty-allowed-tools', 'key-without-effect', 'duplicate-name', 'mask-syntax'],
@@ -48,13 +71,11 @@ function forwardsLogin(configuration: Configuration, router: Pick<Router, 'serve
   const reads = (...values: unknown[]) => LOGIN.test(JSON.stringify(values))
   if (mcpServers.some(({ name, env, url, headers }) => names.has(name) && reads(env, url, headers)))
     return true
-  return servers.some(
-    ({ name, allowedTools }) =>
-      names.has(name) &&
-      tools.some(
-        (tool) =>
-          (allowedTools?.includes(tool.name) ?? true) && reads(tool.endpoint, tool.headers, tool.requestBody),
-      ),
+  const own = servers.filter(({ name }) => names.has(name))
+  const isOffered = (tool: Tool) => own.some((server) => offers(server, tool.name))
+  return (
+    own.some(({ headers }) => reads(headers)) ||
+    tools.some((tool) => isOffered(tool) && reads(tool.endpoint, tool.headers, tool.requestBody))
   )
 }
 
@@ -84,4 +105,53 @@ function checkServerList(
         hint: 'Rename one of the two servers',
       })
   }
+}
+
+/** Only names of HTTP tools are known. */
+function checkNamedTools(router: Router, report: Reporter, context: Context) {
+  const { server } = router
+  const names = typeof server === 'string' ? toolNames(server, context) : undefined
+  if (!names) return
+  const check = (patterns: readonly string[], path: (string | number)[], does: string) => {
+    for (const [j, pattern] of patterns.entries()) {
+      if (names.some(wildcards(pattern))) continue
+      report({
+        code: 'dangling-tool',
+        path: [...path, j],
+        message: `the server ${quote(String(server))} has no tool ${quote(pattern)}, so this ${does} nothing`,
+        ...suggest(pattern, names),
+        hint: 'Write the name of a tool, with `*` for any characters',
+      })
+    }
+  }
+  for (const [i, { tools = [] }] of (router.rate ?? []).entries())
+    check(tools, ['rate', i, 'tools'], 'limits')
+  check(router.discovery.pin, ['discovery', 'pin'], 'pins')
+}
+
+/** With search, the gateway adds its own tools. */
+function checkOwnNames(router: Router, report: Reporter, { configuration }: Context) {
+  const { type } = router.discovery
+  // In a list of servers, each name has its server as prefix.
+  if (type === 'list' || typeof router.server !== 'string') return
+  for (const name of namesGiven(router, configuration))
+    if (DISCOVERY_TOOLS.has(name))
+      report({
+        code: 'reserved-tool-name',
+        path: ['discovery', 'type'],
+        message: `with \`type: ${type}\` the tool ${quote(name)} of the router ${quote(router.prefix)} is hidden: the gateway has a tool of this name`,
+        hint: 'Rename it; for a proxied server by `name` in `toolOverrides`',
+      })
+}
+
+/** Tool names for clients, as far as the configuration gives them. */
+function namesGiven({ server: name }: Router, { servers, tools, mcpServers }: Configuration): string[] {
+  const server = servers.find((one) => one.name === name)
+  if (server) return server.allowedTools ?? tools.map((tool) => tool.name)
+  const proxied = mcpServers.find((one) => one.name === name)
+  if (!proxied) return []
+  const { allowedTools = [], toolOverrides } = proxied
+  return [...new Set([...allowedTools, ...Object.keys(toolOverrides)])].map(
+    (own) => toolOverrides[own]?.name ?? own,
+  )
 }

@@ -1,16 +1,26 @@
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
-import type { McpServer, ProxySettings, Server, ServerTls } from '../../config/index.ts'
+import {
+  isRepeatable,
+  type McpServer,
+  offers,
+  type ProxySettings,
+  type Server,
+  type ServerTls,
+  type Tool,
+} from '../../config/index.ts'
 import type { Reporter } from '../../findings/index.ts'
 import { isPem } from '../../net/tls-files.ts'
 import { quote } from '../../text/index.ts'
-import type { Check } from '../check.ts'
+import type { Check, Context } from '../check.ts'
 
 /** Members of `tls` with PEM text or paths of PEM files. */
 export const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 
-/** Checks of `tls` and `proxy` of servers. */
+/** Checks of `tls`, `proxy`, retries and circuit breakers of servers. */
 export const CONNECTION_CHECKS: readonly Check[] = [
+  { codes: ['key-without-effect'], on: 'server', check: checkServer },
+  { codes: ['key-without-effect'], on: 'tool', check: checkTool },
   { codes: ['missing-key', 'invalid-value'], on: 'server', check: checkConnection },
   { codes: ['missing-key', 'invalid-value'], on: 'mcpServer', check: checkConnection },
   {
@@ -56,6 +66,7 @@ function checkTls(tls: ServerTls, report: Reporter) {
     report({
       code: 'missing-key',
       path: ['tls', given],
+      missing: [missing],
       message: `\`${given}\` needs \`${missing}\``,
       hint: 'Write both: the certificate that the server is shown, and its key',
     })
@@ -83,6 +94,7 @@ function checkProxy(proxy: ProxySettings | undefined, report: Reporter) {
     report({
       code: 'missing-key',
       path: ['proxy', 'password'],
+      missing: ['username'],
       message: '`password` needs `username`',
       hint: 'Write the user whose password it is',
     })
@@ -90,4 +102,53 @@ function checkProxy(proxy: ProxySettings | undefined, report: Reporter) {
 
 function isHost(text: string): boolean {
   return /^[\w.-]+$/.test(text) && URL.canParse(`http://${text}/`)
+}
+
+/** Attempts that a server's other settings prevent. */
+export function checkAttempts(
+  { name, retry, breaker }: Pick<Server, 'name' | 'retry' | 'breaker'>,
+  report: Reporter,
+) {
+  if (!retry) return
+  if (retry.attempts === 1)
+    report({
+      code: 'key-without-effect',
+      path: ['retry', 'attempts'],
+      message: `\`attempts: 1\` repeats no request of the server ${quote(name)}`,
+      hint: 'Write 2 or more, or remove `retry`',
+    })
+  if (breaker && breaker.failures < retry.attempts)
+    report({
+      code: 'key-without-effect',
+      path: ['retry', 'attempts'],
+      message: `the server ${quote(name)} is no longer called after ${breaker.failures} failures (\`breaker\`), so no request is sent ${retry.attempts} times`,
+      hint: 'Write fewer `attempts`, or more `failures`',
+    })
+}
+
+function checkServer(server: Server, report: Reporter, { configuration, doubtful }: Context) {
+  const { name, retry } = server
+  checkAttempts(server, report)
+  if (!retry) return
+  const { tools } = configuration
+  if (doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i]))) return
+  const own = tools.filter((tool) => offers(server, tool.name))
+  if (own.length && !own.some((tool) => isRepeatable(tool.method, tool)))
+    report({
+      code: 'key-without-effect',
+      path: ['retry'],
+      message: `\`retry\` has no effect for the server ${quote(name)}: no request of its tools may be sent twice`,
+      hint: 'Write `annotations: {idempotentHint: true}` for tools that do no harm when they are called twice, or remove `retry`',
+    })
+}
+
+function checkTool(tool: Tool, report: Reporter) {
+  const { name, method, retry } = tool
+  if (retry && retry.attempts > 1 && !isRepeatable(method, tool))
+    report({
+      code: 'key-without-effect',
+      path: ['retry'],
+      message: `\`retry\` has no effect for the tool ${quote(name)}: its ${method} request may not be sent twice`,
+      hint: 'If sending it twice does no harm, write `annotations: {idempotentHint: true}`, otherwise remove `retry`',
+    })
 }

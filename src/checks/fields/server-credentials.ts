@@ -1,32 +1,38 @@
 import {
   type Configuration,
   type Credentials,
+  isOpen,
   oauthOf,
+  offers,
   ownServers,
   type Server,
   type Tool,
 } from '../../config/index.ts'
+import { headerOf, wireName } from '../../config/model.ts'
+import { asksOwnHost, writtenOrigin } from '../../config/short-form.ts'
 import type { Reporter } from '../../findings/index.ts'
-import { quote } from '../../text/index.ts'
+import { quote, quoteAll } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { checkScopes, reportIdle, reportUrl } from './value-rules.ts'
 
 type Type = Credentials['type']
 
 const FETCHED: readonly Type[] = ['clientCredentials', 'tokenExchange']
+const OAUTH: readonly Type[] = [...FETCHED, 'oauth']
 /** Types that use a key. */
 const USED_BY: Partial<Record<keyof Credentials, readonly Type[]>> = {
   header: ['static'],
   value: ['static'],
-  issuer: FETCHED,
-  tokenUrl: FETCHED,
-  clientId: FETCHED,
-  clientSecret: FETCHED,
-  clientAuthentication: FETCHED,
-  scopes: FETCHED,
-  resource: FETCHED,
+  for: ['oauth'],
+  authorizationUrl: ['oauth'],
+  issuer: OAUTH,
+  tokenUrl: OAUTH,
+  clientId: OAUTH,
+  clientSecret: OAUTH,
+  clientAuthentication: OAUTH,
+  scopes: OAUTH,
+  resource: OAUTH,
   audience: FETCHED,
-  subjectTokenType: ['tokenExchange'],
 }
 /** Framing and hop-by-hop headers, and those of the MCP transport (RFC 9110, 6.4.1 and 7.6.1). */
 const OWN_HEADERS =
@@ -41,10 +47,23 @@ const CODES = [
   'insecure-url',
   'forbidden-header',
   'exchange-without-login',
+  'missing-vault',
+  'missing-public-url',
+  'login-without-caller',
 ] as const
 
 export const CREDENTIALS_CHECKS: readonly Check[] = [
-  { codes: CODES, on: 'server', check: checkCredentials },
+  {
+    codes: CODES,
+    on: 'server',
+    check(server, report, context) {
+      checkCredentials(server, report, context)
+      const { credentials, headers = {}, name } = server
+      if (!credentials) return
+      for (const header of Object.keys(headers))
+        if (isThat(header, credentials)) reportHeader(header, name, ['headers', header], report)
+    },
+  },
   {
     codes: CODES,
     on: 'mcpServer',
@@ -66,11 +85,18 @@ export const CREDENTIALS_CHECKS: readonly Check[] = [
     },
   },
   { codes: ['key-without-effect'], on: 'tool', check: checkTool },
+  { codes: ['shared-headers', 'key-without-effect'], on: 'configuration', check: checkHosts },
 ]
 
-/** @param owner a server of either kind */
+/** A server of either kind. */
+interface Owner extends Pick<Server, 'name' | 'credentials' | 'baseUrl'> {
+  url?: string
+}
+
+type Missing = (key: string, hint: string, other?: string) => void
+
 function checkCredentials(
-  { name, credentials }: Pick<Server, 'name' | 'credentials'>,
+  { name, credentials, baseUrl, url = baseUrl }: Owner,
   report: Reporter,
   context: Context,
 ) {
@@ -87,16 +113,30 @@ function checkCredentials(
     ['credentials'],
     report,
   )
-  const missing = (key: string, hint: string) =>
+  const missing: Missing = (key, hint, other = key) =>
     report({
       code: 'missing-key',
       path: ['credentials', 'type'],
+      missing: [key, other],
       message: `\`credentials\` of type \`${type}\` needs \`${key}\``,
       hint,
     })
   if (type === 'static') {
     if (credentials.value === undefined) missing('value', 'Write it like `value: Bearer ${SHOP_TOKEN}`')
     checkHeader(credentials, report)
+    return
+  }
+  if (type === 'oauth') {
+    checkLogin(credentials, url, missing, report)
+    if (credentials.for === 'caller') checkCallers(name, report, context)
+    checkWants(credentials, report)
+    if (context.options.hasVault === false)
+      report({
+        code: 'missing-vault',
+        path: ['credentials', 'type'],
+        message: '`type: oauth` needs `vault` in the settings',
+        hint: 'Add it: `vault: { key: "${PLANTGW_VAULT_KEY}" }`, with a key of `openssl rand -base64 32`',
+      })
     return
   }
   for (const key of ['clientId', 'clientSecret'] as const)
@@ -127,13 +167,60 @@ function checkHeader({ header, value }: Credentials, report: Reporter) {
     })
 }
 
-function checkEndpoint(
-  { issuer, tokenUrl }: Credentials,
-  missing: (key: string, hint: string) => void,
-  report: Reporter,
-) {
+/** @param at URL of the server, at which its authorization server is found */
+function checkLogin(credentials: Credentials, at: string | undefined, missing: Missing, report: Reporter) {
+  const { issuer, authorizationUrl, tokenUrl, clientId, clientSecret, resource } = credentials
+  if (credentials.for === undefined)
+    missing('for', 'Write `for: gateway`: one login for all callers; or `for: caller`')
+  if ((authorizationUrl === undefined) !== (tokenUrl === undefined))
+    missing(
+      tokenUrl === undefined ? 'tokenUrl' : 'authorizationUrl',
+      'Write both, or `issuer` in their place',
+    )
+  const isFound = at !== undefined && URL.canParse(at) && !at.includes('{{')
+  if (authorizationUrl === undefined && tokenUrl === undefined && issuer === undefined && !isFound)
+    missing('issuer', 'The server has no constant URL at which its authorization server could be found')
+  for (const [key, url] of Object.entries({ issuer, authorizationUrl, tokenUrl }))
+    if (url !== undefined) reportUrl(url, ['credentials', key], report)
+  if (clientId === undefined && clientSecret !== undefined)
+    missing('clientId', 'Write the client that the secret belongs to')
+  if (Array.isArray(resource) && resource.length > 1)
+    report({
+      code: 'invalid-value',
+      path: ['credentials', 'resource'],
+      message: '`credentials` of type `oauth` are good for one `resource`',
+      hint: 'Write one URI',
+    })
+}
+
+/** Callers must be known, and reach the page where they log in. */
+function checkCallers(name: string, report: Reporter, { configuration, options }: Context) {
+  const { publicUrl, tenants, clientCertificates = false } = options
+  const path = ['credentials', 'for']
+  if (publicUrl === null)
+    report({
+      code: 'missing-public-url',
+      path,
+      message: '`for: caller` needs `publicUrl` in the settings',
+      hint: 'Add it: the URL at which browsers of callers reach the gateway, such as `https://tools.example.com`',
+    })
+  for (const router of configuration.routers)
+    if (
+      ownServers(router, configuration).includes(name) &&
+      !clientCertificates &&
+      isOpen(router, configuration, tenants)
+    )
+      report({
+        code: 'login-without-caller',
+        path,
+        message: `callers at the router ${quote(router.prefix)} are not known, so that none can have a login of its own`,
+        hint: 'Give the router `auth`, or write `for: gateway`',
+      })
+}
+
+function checkEndpoint({ issuer, tokenUrl }: Credentials, missing: Missing, report: Reporter) {
   if (issuer === undefined && tokenUrl === undefined)
-    missing('issuer', 'Write `issuer: https://…` of the authorization server, or `tokenUrl`')
+    missing('issuer', 'Write `issuer: https://…` of the authorization server, or `tokenUrl`', 'tokenUrl')
   for (const [key, url] of Object.entries({ issuer, tokenUrl }))
     if (url !== undefined) reportUrl(url, ['credentials', key], report)
   if (issuer !== undefined && tokenUrl !== undefined)
@@ -164,18 +251,19 @@ function checkLogins(name: string, configuration: Configuration, report: Reporte
         code: 'exchange-without-login',
         path: ['credentials', 'type'],
         message: `callers at the router ${quote(router.prefix)} do not log in with a token that could be exchanged`,
-        hint: 'Give the router `auth` with `mode: jwt` or `mode: introspection`, or write `type: clientCredentials`',
+        hint: 'Give the router `auth` with `type: jwt` or `type: introspection`, or write `type: clientCredentials`',
       })
 }
 
 function checkTool({ name, headers, args }: Tool, report: Reporter, { configuration }: Context) {
-  for (const { name: server, credentials, allowedTools } of configuration.servers) {
-    if (!credentials || !(allowedTools?.includes(name) ?? true)) continue
+  for (const server of configuration.servers) {
+    const { credentials } = server
+    if (!credentials || !offers(server, name)) continue
     for (const header of Object.keys(headers))
-      if (isThat(header, credentials)) reportHeader(header, server, ['headers', header], report)
-    for (const [i, { name: header, position }] of args.entries())
-      if (position === 'header' && isThat(header, credentials))
-        reportHeader(header, server, ['args', i, 'name'], report)
+      if (isThat(header, credentials)) reportHeader(header, server.name, ['headers', header], report)
+    for (const [i, arg] of args.entries())
+      if (isThat(headerOf(arg) ?? '', credentials))
+        reportHeader(wireName(arg), server.name, ['args', i, arg.as === undefined ? 'name' : 'as'], report)
   }
 }
 
@@ -190,4 +278,34 @@ function reportHeader(header: string, server: string, path: (string | number)[],
     message: `the header ${quote(header)} has no effect: the \`credentials\` of the server ${quote(server)} set it`,
     hint: 'Remove one of the two',
   })
+}
+
+/** The hosts that get the `headers` of a server. */
+function checkHosts({ servers, tools }: Configuration, report: Reporter) {
+  for (const [i, server] of servers.entries()) {
+    const { name, headers = {}, baseUrl } = server
+    const names = Object.keys(headers)
+    if (names.length === 0) continue
+    const own = [...tools.entries()].filter(([, tool]) => offers(server, tool.name))
+    const hosts = [...new Set(own.map(([, { endpoint }]) => writtenOrigin(endpoint)))]
+    if (baseUrl === undefined && hosts.length > 1)
+      report({
+        code: 'shared-headers',
+        path: ['servers', i, 'headers'],
+        message: `the headers of the server ${quote(name)} are sent to ${hosts.length} hosts: ${quoteAll(hosts.slice(0, 3))}`,
+        hint: 'Write the `baseUrl` of the host that they are for, or write them into the tools',
+      })
+    for (const [j, tool] of own) {
+      const isOverridden = (header: string) =>
+        Object.keys(tool.headers).some((one) => one.toLowerCase() === header.toLowerCase())
+      if (asksOwnHost(tool, server) || names.every(isOverridden)) continue
+      report({
+        code: 'key-without-effect',
+        path: ['tools', j, 'endpoint'],
+        message: `the headers of the server ${quote(name)} are not sent to ${quote(writtenOrigin(tool.endpoint))}, which is not the host of its \`baseUrl\``,
+        hint: 'Write those that the tool needs into its own `headers`',
+        severity: 'info',
+      })
+    }
+  }
 }

@@ -2,12 +2,13 @@ import { type Arg, hasTemplate, METHODS, RESULT_TOOL_NAME, type Tool } from '../
 import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { type Json, type JsonObject, toDoubles, valueAt } from '../../json/index.ts'
-import { READ_RESULT } from '../../shaping/index.ts'
+import { READ_RESULT } from '../../json/shaping/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { wrongMethod } from './cors.ts'
 import { checkResponse, takenName } from './response.ts'
 import { checkDuration, checkLimits } from './value-rules.ts'
+import { WIRE_CHECKS } from './wire-form.ts'
 
 export const TOOL_CHECKS: readonly Check[] = [
   {
@@ -31,19 +32,6 @@ export const TOOL_CHECKS: readonly Check[] = [
     codes: ['invalid-value'],
     on: 'tool',
     check: ({ limits }, report) => checkLimits(limits, ['limits'], report),
-  },
-  {
-    codes: ['key-without-effect'],
-    on: 'tool',
-    check({ name, redirectBody, followRedirects }, report) {
-      if (redirectBody && !followRedirects)
-        report({
-          code: 'key-without-effect',
-          path: ['redirectBody'],
-          message: `\`redirectBody\` has no effect for the tool ${quote(name)}, which does not follow redirects`,
-          hint: 'Write `followRedirects: true`, or remove it',
-        })
-    },
   },
   {
     codes: ['mask-syntax', 'mask-without-match', 'key-without-effect', 'duplicate-name'],
@@ -111,6 +99,7 @@ export const TOOL_CHECKS: readonly Check[] = [
   },
   { codes: ['body-with-get', 'form-data-with-body'], on: 'tool', check: checkBody },
   { codes: ['unsupported-pattern', 'key-without-effect'], on: 'arg', check: checkArg },
+  ...WIRE_CHECKS,
   {
     codes: ['invalid-schema', 'unsupported-pattern'],
     on: 'tool',

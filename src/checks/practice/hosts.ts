@@ -87,8 +87,10 @@ function hostFault(scheme: string, host: string): Omit<Report, 'path'> | undefin
 
 function* urlsOf({ tools, servers, mcpServers, notifier }: Configuration): Generator<[Path, string]> {
   for (const [i, { endpoint }] of tools.entries()) yield [['tools', i, 'endpoint'], endpoint]
-  for (const [i, { config }] of servers.entries())
+  for (const [i, { config, baseUrl }] of servers.entries()) {
+    if (baseUrl !== undefined) yield [['servers', i, 'baseUrl'], baseUrl]
     for (const [key, value] of Object.entries(config)) yield [['servers', i, 'config', key], value]
+  }
   for (const [i, { url }] of mcpServers.entries()) if (url) yield [['mcpServers', i, 'url'], url]
   if (notifier?.api) yield [['notifier', 'api', 'target_url'], notifier.api.target_url]
 }

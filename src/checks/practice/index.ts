@@ -1,12 +1,12 @@
 import { basename } from 'node:path'
 import { asksForLogin, type Cors, type ReadConfiguration } from '../../config/index.ts'
 import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
-import { quote } from '../../text/index.ts'
+import { hiddenIn, quote } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
 import { FINDABLE_CHECKS } from './findable.ts'
-import { HIDDEN_CHECKS } from './hidden-text.ts'
 import { HOST_CHECKS } from './hosts.ts'
 import { NAME_CHECKS } from './naming.ts'
+import { SHORT_FORM_CHECKS } from './short-form.ts'
 import { TOOL_CHECKS } from './tools.ts'
 
 export { secretsIn } from './leaked-secrets.ts'
@@ -100,7 +100,17 @@ export const PRACTICE_CHECKS: readonly Check[] = [
   ...FINDABLE_CHECKS,
   ...TOOL_CHECKS,
   ...HOST_CHECKS,
-  ...HIDDEN_CHECKS,
+  {
+    // Hidden characters in texts, which models read.
+    codes: ['suspicious-text'],
+    on: 'configuration',
+    check(configuration, report, { read: { text } }) {
+      if (isOpen(text)) return
+      for (const key of ['servers', 'tools', 'prompts', 'mcpServers'] as const)
+        for (const [i, node] of configuration[key].entries()) if (isHiding(node)) look(node, [key, i], report)
+    },
+  },
+  ...SHORT_FORM_CHECKS,
 ]
 
 /** Runs the practice checks; sorted. Never throws. */
@@ -122,3 +132,41 @@ function checkList(entries: readonly string[] | undefined, path: Path, report: R
       })
   }
 }
+
+/** Syntax that can produce other characters than written: escapes and variables. */
+const GIVES_OTHERS = /\\|\$\{/
+
+/** Whether a text cannot contain anything hidden. */
+function isOpen(text: string): boolean {
+  return !GIVES_OTHERS.test(text) && hiddenIn(text) === undefined
+}
+
+/** A quick test, as building every path would be slow. */
+function isHiding(value: unknown): boolean {
+  if (typeof value === 'string') return hiddenIn(value) !== undefined
+  if (typeof value !== 'object' || value === null) return false
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key]
+    if ((typeof member === 'object' || PROSE.has(key)) && isHiding(member)) return true
+  }
+  return false
+}
+
+function look(value: unknown, path: Path, report: Reporter): void {
+  if (typeof value === 'string') {
+    const found = hiddenIn(value)
+    if (found !== undefined)
+      report({
+        code: 'suspicious-text',
+        path,
+        message: `the text has a character that people do not see and models read (${found})`,
+        hint: 'Delete it, or write the text again by hand',
+      })
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, member] of Object.entries(value))
+      if (typeof member === 'object' || PROSE.has(key))
+        look(member, [...path, Array.isArray(value) ? Number(key) : key], report)
+}
+
+/** Keys of prose for models, which clients do not send back. */
+const PROSE: ReadonlySet<string> = new Set(['title', 'description'])

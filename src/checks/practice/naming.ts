@@ -74,9 +74,6 @@ function reportArgument(name: string, path: Path, report: Reporter) {
   })
 }
 
-/** Maximum names compared with all tools. */
-const MAX_MEANT = 50
-
 function checkUnused({ servers, tools }: Configuration, report: Reporter, { doubtful }: Context) {
   // A server that allows no tools is already reported.
   if (servers.length === 0 || servers.some(({ allowedTools }) => !allowedTools?.length)) return
@@ -86,7 +83,7 @@ function checkUnused({ servers, tools }: Configuration, report: Reporter, { doub
   // An unknown name is already reported, and probably means one of these.
   const defined = new Set(tools.map(({ name }) => name))
   const unknown = [...allowed].filter((name) => !defined.has(name))
-  const meant = unknown.slice(0, MAX_MEANT).map((name) => nearest(name, defined))
+  const meant = unknown.slice(0, 50).map((name) => nearest(name, defined))
   let excused = unknown.length - meant.filter((name) => name !== undefined).length
   for (const [i, { name }] of tools.entries())
     if (!allowed.has(name) && !meant.includes(name) && excused-- <= 0)

@@ -1,15 +1,12 @@
 import { type FindingCode, suggest } from '../../findings/index.ts'
 import { functionNames, type Span, type TemplateError } from '../../template/index.ts'
-import { capital, nearest } from '../../text/index.ts'
+import { canonicalHeader, capital, nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
 import { findMethods, findOperators, hintOf } from './foreign.ts'
-import { canonicalHeader, FIELDS_OF, field, meantBy, ROOTS } from './known-names.ts'
+import { FIELDS_OF, field, meantBy, ROOTS } from './known-names.ts'
 import { IN_SINGLE_QUOTES } from './node-checks.ts'
 import type { Broken } from './recover.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
-
-/** An unclosed action extends to the end of the template; valid ones are shorter. */
-const MAX_LENGTH = 2000
 
 /** A name after a dot, split by a hyphen: the part before it, and the name. */
 const HYPHENATED =
@@ -28,7 +25,8 @@ export function checkBroken(
   subject: Subject,
   report: TemplateReporter,
 ): Ref[] {
-  const text = subject.source.slice(start, Math.min(end, start + MAX_LENGTH))
+  // An unclosed action extends to the end of the template; valid ones are shorter.
+  const text = subject.source.slice(start, Math.min(end, start + 2000))
   let isSilent = true
   const reportFound: TemplateReporter = (one) => {
     isSilent = false
@@ -225,6 +223,28 @@ const FOREIGN: Record<string, string> = {
   endfor: '{{end}}',
 }
 
+/** Functions of other languages, in lower case, by the name that they have here. */
+const SAME: Readonly<Record<string, string>> = {
+  __proto__: null as never,
+  uppercase: 'upper',
+  toupper: 'upper',
+  touppercase: 'upper',
+  upcase: 'upper',
+  lowercase: 'lower',
+  tolower: 'lower',
+  tolowercase: 'lower',
+  downcase: 'lower',
+  capitalize: 'title',
+  strip: 'trim',
+  length: 'len',
+  size: 'len',
+  json: 'toJSON',
+  jsonencode: 'toJSON',
+  stringify: 'toJSON',
+  urlencode: 'urlquery',
+  encodeuricomponent: 'urlquery',
+}
+
 function foreign(word: string, behind: string): string | undefined {
   if (!Object.hasOwn(FOREIGN, word)) return undefined
   const value = /(?<![\w.$])([.$][\w.]*)\s*-?\}\}$/.exec(behind)?.[1]
@@ -260,6 +280,8 @@ function unknownWord(
   const message = `there is no function \`${word}\``
   const hint = foreign(word, behind)
   if (hint !== undefined) return report({ code: 'template-function', at, message, hint })
+  const same = SAME[word.toLowerCase().replaceAll('_', '')]
+  if (same !== undefined) return report({ code: 'template-function', at, message, suggestion: same })
   const names = keyword === undefined ? functionNames : [...functionNames, ...KEYWORDS]
   const { suggestion, fix } = suggest(word, names)
   const sure = keyword === undefined || fix?.now === keyword ? fix?.now : undefined

@@ -1,5 +1,6 @@
 import type { Span } from '../../template/index.ts'
 import { field } from './known-names.ts'
+import OTHER from './other-languages.json' with { type: 'json' }
 
 /** Functions by operator precedence, lowest first. */
 const LEVELS: readonly (readonly string[])[] = [
@@ -9,26 +10,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['add', 'sub'],
   ['mul', 'div', 'mod'],
 ]
-const SYMBOLS: Record<string, string> = {
-  '==': 'eq',
-  '===': 'eq',
-  '=': 'eq',
-  '!=': 'ne',
-  '!==': 'ne',
-  '&&': 'and',
-  '||': 'or',
-  '??': 'or',
-  '<=': 'le',
-  '>=': 'ge',
-  '<': 'lt',
-  '>': 'gt',
-  '+': 'add',
-  '-': 'sub',
-  '*': 'mul',
-  '/': 'div',
-  '%': 'mod',
-  '!': 'not',
-}
+const SYMBOLS: Record<string, string> = OTHER.symbols
 const TOKEN =
   /\s*("(?:[^"\\\n]|\\.)*"|`[^`]*`|'[^'\n]*'|[()]|[=!]==?|&&|\|\||\?\?|<=|>=|[<>=!+*/%]|-(?![\w.])|[-.$]?[\w$.]+)/y
 
@@ -40,9 +22,6 @@ interface Part {
   /** Needs no parentheses. */
   plain: boolean
 }
-
-const MAX_LENGTH = 500
-const MAX_DEPTH = 50
 
 /**
  * Converts a condition with infix operators to Go syntax: `.a == 1 && len .b > 2` becomes `and (eq .a 1) (gt (len .b)
@@ -93,7 +72,7 @@ export function prefixed(source: string, plus: 'add' | 'print' = 'add'): string 
   const atom = (): Part | undefined => {
     const token = tokens[at++]
     if (token === '(') {
-      if (++depth > MAX_DEPTH) return undefined
+      if (++depth > 50) return undefined
       const part = level(0)
       depth--
       return tokens[at++] === ')' ? part : undefined
@@ -107,7 +86,7 @@ export function prefixed(source: string, plus: 'add' | 'print' = 'add'): string 
 
 function tokenize(source: string): string[] | undefined {
   const text = source.trim()
-  if (text.length > MAX_LENGTH) return undefined
+  if (text.length > 500) return undefined
   const tokens: string[] = []
   TOKEN.lastIndex = 0
   let end = 0
@@ -144,7 +123,7 @@ function bracketed({ text, plain }: Part): string {
 }
 
 /** Syntax of another language in an action. */
-export interface Foreign {
+interface Foreign {
   at: Span
   message: string
   /** Replacement, if known: template code or advice. */
@@ -294,7 +273,7 @@ function operator({ advice, code }: Rule, whole: string, start: number, text: st
 }
 
 /** Converts single to double quotes. */
-export function doubleQuoted(text: string): string {
+function doubleQuoted(text: string): string {
   return text.replace(/^'(.*)'$/, '"$1"')
 }
 
@@ -328,30 +307,7 @@ function keyed(value: string, key: string): string {
 }
 
 /** Replacements for methods and properties of other languages; `_` is the value, `,` the arguments. */
-const METHODS: Record<string, string> = {
-  toUpperCase: 'upper _',
-  upper: 'upper _',
-  toLowerCase: 'lower _',
-  lower: 'lower _',
-  trim: 'trim _',
-  strip: 'trim _',
-  toString: 'toString _',
-  length: 'len _',
-  size: 'len _',
-  split: 'splitList , _',
-  join: 'join , _',
-  includes: 'contains , _',
-  contains: 'contains , _',
-  startsWith: 'hasPrefix , _',
-  endsWith: 'hasSuffix , _',
-  replace: 'replace , _',
-  replaceAll: 'replace , _',
-  slice: 'slice _ ,',
-  substring: 'slice _ ,',
-  keys: 'keys _',
-  values: 'values _',
-  toJSON: 'toJSON _',
-}
+const METHODS: Record<string, string> = OTHER.methods
 
 const CALL = /([.$][\w.]{0,200})\.([A-Za-z]\w{0,100})\(([^()]{0,500})\)/g
 const EMPTY = /(?<![\w.$])([A-Za-z]\w*)\(\s*\)/g

@@ -1,11 +1,18 @@
 import { variableName } from '../../config/argument-variables.ts'
-import type { Configuration, Env, ReadConfiguration, Server } from '../../config/index.ts'
+import {
+  asksForLogin,
+  type Configuration,
+  type Env,
+  offers,
+  ownServers,
+  type ReadConfiguration,
+  type Server,
+} from '../../config/index.ts'
 import { limited } from '../../config/read.ts'
 import { type Finding, type Reporter, toFinding } from '../../findings/index.ts'
-import { type Memo, templateMemo } from '../../template/index.ts'
+import { type Memo, templateMemo, variablesRead } from '../../template/index.ts'
 import { atOnce, mapped, nearest, type Steps } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
-import { checkPassthrough, subjectsBehindLogin } from './passthrough.ts'
 import { type Context, checkTemplate } from './template.ts'
 import { checkUsage, namesOf, unused } from './usage.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
@@ -56,6 +63,7 @@ export function* lintSteps(read: ReadConfiguration, env: Env, memo = templateMem
   const prompts = configuration.prompts.map((): Ref[] => [])
   for (const subject of otherSubjects(configuration)) {
     const refs = check(subject)
+    if (subject.phase === 'config') checkEmpty(subject, env, reportAt)
     if (subject.phase === 'prompt') prompts[subject.path[1] as number]!.push(...refs)
     yield
   }
@@ -76,6 +84,19 @@ function reporter(
     const replaced = fix === undefined ? {} : { fix: { was: source.slice(start, end), now: fix } }
     add(toFinding({ ...one, ...replaced, path, start, end }, read))
   }
+}
+
+/** A variable of a login that is not set: calls are sent without it, and the API refuses them. */
+function checkEmpty({ source, path }: Subject, env: Env, report: Reporter) {
+  if (!source.includes('{{')) return
+  const unset = variablesRead(source).filter(({ name, preset }) => preset === '' && !env[name])
+  for (const name of new Set(unset.map((one) => one.name)))
+    report({
+      code: 'env-empty',
+      path,
+      message: `the environment variable ${name} is not set, and its default is an empty text`,
+      hint: 'Set it, if the API needs it',
+    })
 }
 
 function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report: Reporter) {
@@ -128,5 +149,34 @@ function configReader(env: Env, memo: Memo): (server: Server) => Record<string, 
       Object.fromEntries(Object.entries(server.config).map(([key, source]) => [key, render(source)]))
     known.set(server, config)
     return config
+  }
+}
+
+/** Whether a template serves a router that authenticates callers. */
+export function subjectsBehindLogin(configuration: Configuration): (subject: Subject) => boolean {
+  const { routers, servers, tools, mcpServers } = configuration
+  const names = new Set(routers.filter(asksForLogin).flatMap((router) => ownServers(router, configuration)))
+  const own = servers.filter(({ name }) => names.has(name))
+  const isOffered = tools.map(({ name }) => own.some((server) => offers(server, name)))
+  const isOwn = servers.map(({ name }) => names.has(name))
+  const isProxied = mcpServers.map(({ name }) => names.has(name))
+  return ({ path: [kind, index] }) => {
+    if (kind === 'tools') return isOffered[index as number] === true
+    if (kind === 'servers') return isOwn[index as number] === true
+    return kind === 'mcpServers' && isProxied[index as number] === true
+  }
+}
+
+/** Finds templates that would forward the callers' token for the gateway. */
+export function checkPassthrough(refs: readonly Ref[], report: TemplateReporter): void {
+  for (const ref of refs) {
+    const [root, field, header] = ref.path
+    if (root === 'Request' && field === 'Headers' && header?.toLowerCase() === 'authorization')
+      report({
+        code: 'token-passthrough',
+        at: ref,
+        message: 'the token with which callers log in to the gateway must not be sent on',
+        hint: 'Write `credentials` for the server, which may exchange the token for one of the upstream, or send `.Caller.subject` for the name of the caller, or another header of the caller, such as `{{index .Request.Headers "X-Upstream-Authorization"}}`',
+      })
   }
 }

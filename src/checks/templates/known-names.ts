@@ -1,7 +1,7 @@
 import { type FindingCode, type Severity, suggest } from '../../findings/index.ts'
 import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Span } from '../../template/index.ts'
-import { nearest, quoteAll } from '../../text/index.ts'
+import { canonicalHeader, nearest, quoteAll } from '../../text/index.ts'
 import { CALLER_FIELDS, REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
@@ -23,6 +23,14 @@ const PHASES: Record<Subject['phase'], { reason: string; hint: string }> = {
   config: {
     reason: '`config` is read at load, before any call',
     hint: 'Use `env`, or move the template into the tool',
+  },
+  base: {
+    reason: '`baseUrl` is the same for every call',
+    hint: 'Write this part into the `endpoint` of the tool',
+  },
+  shared: {
+    reason: 'it differs between the tools of the server, or comes after the request',
+    hint: 'Move the header into the tools that have the value',
   },
   prompt: { reason: 'a prompt reads only its arguments', hint: 'Read `.Args`' },
   upstream: {
@@ -132,7 +140,8 @@ function checkConfig(name: string, at: Span, { servers }: Subject, report: Templ
   if (!without) return
   const known = Object.keys(without.config)
   const complaint = `the server \`${without.name}\` has no config key`
-  misspelt({ code: 'template-config', name, at, known, complaint, parent: '.Config' }, report)
+  const none = NAME.test(name) ? `Add \`config: {${name}: …}\` to the server` : undefined
+  misspelt({ code: 'template-config', name, at, known, complaint, parent: '.Config', none }, report)
 }
 
 /** Header names in templates follow Go's canonical form; response headers are found in no other case. */
@@ -150,12 +159,6 @@ function checkHeader(root: string, name: string, at: Span, report: TemplateRepor
   })
 }
 
-/** Go's canonical form: `Content-Type`. */
-export function canonicalHeader(name: string): string {
-  return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
-}
-
-/** Maximum names compared and listed. */
 const MAX_COMPARED = 500
 const MAX_LISTED = 12
 
@@ -170,10 +173,12 @@ interface Misspelt {
   /** Further candidates. */
   also?: readonly string[]
   severity?: Severity
+  /** The hint where no name is known. */
+  none?: string | undefined
 }
 
 function misspelt(
-  { code, name, at, known, complaint, parent, also, severity }: Misspelt,
+  { code, name, at, known, complaint, parent, also, severity, none = 'There are none' }: Misspelt,
   report: TemplateReporter,
 ) {
   const names = [...known].slice(0, MAX_COMPARED)
@@ -184,7 +189,7 @@ function misspelt(
     at,
     message: `${complaint} \`${parent === '' ? '.' : ''}${name}\``,
     ...(suggestion === undefined
-      ? { hint: names.length > 0 ? `There are ${list}` : 'There are none' }
+      ? { hint: names.length > 0 ? `Available: ${list}` : none }
       : { suggestion: parent === undefined ? suggestion : field(parent, suggestion) }),
     ...(fix && NAME.test(fix.now) && { fix: fix.now }),
     severity,

@@ -218,7 +218,7 @@ export function checkLiteralText(
 ): void {
   const { place, phase, args, path } = subject
   const isUrl = place === 'url'
-  if (phase !== 'request' && phase !== 'prompt' && phase !== 'response') return
+  if (phase === 'config' || phase === 'upstream') return
   const pattern = isUrl ? IN_URL : place === 'header' || phase === 'prompt' ? IN_TEXT : IN_BODY
   const nodes: TextNode[] = []
   eachNode(tree, (node) => {
@@ -240,7 +240,7 @@ export function checkLiteralText(
       })
     }
   }
-  if (!isUrl || path.at(-1) !== 'endpoint') return
+  if (!isUrl || (path.at(-1) !== 'endpoint' && phase !== 'base')) return
   for (const { text, start } of nodes)
     for (const { index, 0: blank } of text.matchAll(/\s+/g)) {
       const at = start + index

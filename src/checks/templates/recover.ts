@@ -8,7 +8,7 @@ export interface Broken {
 }
 
 /** A template, parsed as far as possible. */
-export interface Recovered {
+interface Recovered {
   /** The template with broken actions blanked, so that offsets stay the same. */
   source: string
   tree: Tree

@@ -28,7 +28,7 @@ import { namesOf } from './usage.ts'
 import { eachPipe, hasBranches, type Ref, type TemplateReport, type TemplateReporter } from './walk.ts'
 
 /** A compiled template and its context for rendering. */
-export interface Rendering {
+interface Rendering {
   subject: Subject
   template: Template
   tree: Tree
@@ -104,7 +104,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
     const { text } = attempt(template, { Config, Args, Request: request, Caller: caller })
     if (!isSound(text, what, severity)) return
     size += text?.length ?? 0
-    if (size > MAX_TRIED) return
+    if (size > 1_000_000) return
   }
 }
 
@@ -115,8 +115,6 @@ function readBy(refs: readonly Ref[], args: Args): Args {
   return { ...args, schemas: new Map([...args.schemas].filter(([name]) => names.has(name))) }
 }
 
-/** Maximum UTF-16 units of all variations' output. */
-const MAX_TRIED = 1_000_000
 const NO_REQUEST = sampleRequest([])
 
 /** Renders a JSON answer template with a sample answer. Without branches, its commas do not depend on data. */

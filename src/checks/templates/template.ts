@@ -20,8 +20,8 @@ import { recover } from './recover.ts'
 import { checkAnswer, checkRendering } from './render.ts'
 import { type Ref, type TemplateReporter, walk } from './walk.ts'
 
-/** Maximum findings of one template. */
-const MAX_FINDINGS = 100
+/** Phases of templates that are rendered with sample arguments. */
+const RENDERED: ReadonlySet<Subject['phase']> = new Set(['request', 'shared', 'prompt'])
 
 /** Whether something is already reported at a position, except findings of some codes. */
 type Known = (span: Span, ...except: Finding['code'][]) => boolean
@@ -41,6 +41,7 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   const { memo } = context
   if (!source.includes('{{')) {
     const { tree } = memo.parse(source)
+    if (checkUrlText(subject, report)) return []
     checkLiteralText(tree, subject, [], report)
     if (placeOf(place, tree) === 'json') checkLiteral(source, report)
     return []
@@ -49,7 +50,7 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   const isReported = ({ start, end }: Span) => reported.some((one) => one.start === start && one.end === end)
   const reportOnce: TemplateReporter = (one) => {
     const { code, at } = one
-    if (reported.length >= MAX_FINDINGS || (isReported(at) && code !== 'template-raw')) return
+    if (reported.length >= 100 || (isReported(at) && code !== 'template-raw')) return
     reported.push({ code, start: at.start, end: at.end })
     report(one)
   }
@@ -58,6 +59,7 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
       (one) => !except.includes(one.code) && one.start < Math.max(end, start + 1) && start < one.end,
     )
 
+  const isUrlWrong = checkUrlText(subject, reportOnce)
   const { source: sound, tree, broken, unclosed } = recover(source, memo)
   const refs = broken.flatMap((action) => checkBroken(action, subject, reportOnce))
   for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, reportOnce)
@@ -91,8 +93,8 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   })
   checkLiteralText(tree, subject, refs, reportOnce)
   const trusted = ['Config']
-  const { slashes } = subject.args
-  const options = { place, env: context.env, roots: subject.roots, trusted, slashes } as const
+  const { pathArgs } = subject.args
+  const options = { place, env: context.env, roots: subject.roots, trusted, pathArgs } as const
   const { template, errors } = memo.compile(sound, options)
   // `raw` is allowed elsewhere, but not in the host.
   if (place === 'url' && raws.length > 0)
@@ -100,10 +102,9 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
       if (error.kind === 'context') reportCompile(error, subject, known, reportOnce, context.env)
   for (const error of errors)
     if (!inside(error, broken)) reportCompile(error, subject, known, reportOnce, context.env)
-  if (!template || broken.length + unclosed.length > 0) return refs
+  if (!template || isUrlWrong || broken.length + unclosed.length > 0) return refs
   const rendering = { subject, template, tree, refs, ...context }
-  if (subject.phase === 'request' || subject.phase === 'prompt')
-    checkRendering({ ...rendering, json: place === 'json' }, known, reportOnce)
+  if (RENDERED.has(subject.phase)) checkRendering({ ...rendering, json: place === 'json' }, known, reportOnce)
   else if (subject.phase === 'response' && json) checkAnswer({ ...rendering, json }, known, reportOnce)
   return refs
 }
@@ -196,4 +197,77 @@ function checkLiteral(source: string, report: TemplateReporter) {
     message: `the body is not JSON: ${fault.message}`,
     hint: fault.hint,
   })
+}
+
+const QUOTES = `"'\`“”„‟‘’«»`
+/** The beginnings of URLs of HTTP APIs and MCP servers; they may be variables of the environment. */
+const START = /^(?:https?:\/\/|\/|\{\{|\$\{)/i
+/** A host name, or `localhost`, with or without a port. */
+const HOST = /^(?:[\w-]+(?:\.[\w-]+)+|localhost|\[[\da-f:]+\])(?::\d+)?(?=[/?#{]|$)/i
+
+interface Rule {
+  pattern: RegExp
+  message: string
+  hint: string
+  severity?: 'warning'
+}
+
+/** The first that matches is reported; its match is the place. */
+const RULES: readonly Rule[] = [
+  {
+    pattern: new RegExp(`^\\s*[${QUOTES}<]+`),
+    message: 'the URL begins with a quotation mark',
+    hint: 'Remove it; YAML knows `"` and `\'` only, and only around the whole value',
+  },
+  {
+    pattern: new RegExp(`(?<=.)[${QUOTES}>]+\\s*$`, 's'),
+    message: 'the URL ends with a quotation mark, which would be sent',
+    hint: 'Remove it',
+  },
+  {
+    pattern: /^https?(?::\/?(?!\/)|\/\/+|;\/\/)|^https?:\/\/\/+/i,
+    message: 'the URL does not begin with `http://` or `https://`',
+    hint: 'Write `https://` and the host',
+  },
+  { pattern: HOST, message: 'the URL has no scheme', hint: 'Write `https://` before it' },
+  {
+    pattern: /^(?!https?:)[a-z][a-z\d+.-]*:\/\//i,
+    message: 'the scheme of the URL is neither http nor https',
+    hint: 'Write `https://`',
+  },
+  {
+    pattern: /(?<=^[^?#]*[^:/?#{])\/{2,}(?=[^?#]*)/,
+    message: 'two slashes in a row in the path',
+    hint: 'Write one slash',
+    severity: 'warning',
+  },
+]
+
+/** Mistakes in the literal parts of a URL, also where templates follow. @returns whether there is one */
+function checkUrlText(subject: Subject, report: TemplateReporter): boolean {
+  const { source, path, phase, place, servers } = subject
+  const isUrl = (place === 'url' && phase !== 'response') || (phase === 'upstream' && path.at(-1) === 'url')
+  // The patterns take quadratic time.
+  if (!isUrl || source.trim() === '' || source.length > 4096) return false
+  // Actions are no text.
+  const literal = source.replace(/\{\{.*?\}\}/gs, (action) => `{{${'x'.repeat(action.length - 4)}}}`)
+  for (const { pattern, ...found } of RULES) {
+    const match = pattern.exec(literal)
+    if (!match) continue
+    const start = match.index
+    report({ code: 'url-text', at: { start, end: start + Math.max(1, match[0].length) }, ...found })
+    return true
+  }
+  if (!START.test(literal)) return false
+  const [, name = ''] = /^\{\{-?\s*\.Config\.(\w+)\s*-?\}\}\//.exec(source) ?? []
+  if (!servers.some(({ config }) => /^https?:.*\/$/.test(config[name] ?? ''))) return false
+  const end = source.indexOf('}}') + 3
+  report({
+    code: 'url-text',
+    at: { start: end - 1, end },
+    message: `two slashes in a row: \`${name}\` of \`config\` ends with a slash, too`,
+    hint: 'Remove one of the two',
+    severity: 'warning',
+  })
+  return true
 }

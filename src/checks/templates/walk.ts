@@ -46,7 +46,7 @@ export interface Print extends Span {
   guards: ReadonlySet<string>
 }
 
-export interface Visitor {
+interface Visitor {
   ref(ref: Ref): void
   print(print: Print): void
   call(name: string, span: Span): void
@@ -65,9 +65,6 @@ type Vars = Record<string, { path: Known }>
 function innerVars(outer: Vars | null = null): Vars {
   return Object.create(outer)
 }
-
-/** Beyond this depth, the dot of a definition is unknown. */
-const MAX_CALLS = 200
 
 interface Scope {
   dot: Known
@@ -182,7 +179,8 @@ class Walker {
     const value = node.pipe && this.pipe(node.pipe, scope)
     const body = this.tree.definitions.get(node.name)
     if (!body || scope.open.includes(node.name) || scope.open.length > 20) return
-    const dot = this.called.size < MAX_CALLS ? value?.ref?.path : undefined
+    // Beyond this depth, the dot of a definition is unknown.
+    const dot = this.called.size < 200 ? value?.ref?.path : undefined
     const key = `${node.name} ${this.inString} ${pathKey(dot ?? ['?'])}`
     if (this.called.has(key)) return
     this.called.add(key)

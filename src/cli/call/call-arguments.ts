@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Tool } from '../../config/index.ts'
 import { isObject, type Json, type JsonObject, parse } from '../../json/index.ts'
 import { noSuch } from '../options.ts'
+import { readNamed } from '../read-in-time.ts'
 
 /** An argument of the command line: `key=value` or, with `json`, `key:=value`. */
 interface Given {
@@ -63,7 +63,7 @@ function argumentsOf(given: readonly string[], read: (one: Given) => Json): Json
     const before = args.get(name)
     if (before === undefined) args.set(name, value)
     else if (Array.isArray(before) && Array.isArray(value)) args.set(name, [...before, ...value])
-    else throw new Error(`the argument ${name} is given twice, and is not a list`)
+    else throw new Error(`${name} is given twice, and is not a list`)
   }
   return Object.fromEntries(args)
 }
@@ -89,7 +89,7 @@ function readText(name: string, content: string, schema: unknown): Json {
   if (types.has('string')) return content
   if (types.has('array') && [...types].every((type) => type === 'array' || type === 'null'))
     return readList(name, content, types, schema)
-  if (types.size) return readJson(name, content, [...types].join(' or '))
+  if (types.size) return readJson(name, content, types)
   // Without a type in the schema, valid JSON is read as JSON.
   try {
     return parse(content)
@@ -101,18 +101,27 @@ function readText(name: string, content: string, schema: unknown): Json {
 /** A JSON array, or one item of it. */
 function readList(name: string, text: string, types: Set<string>, schema: unknown): Json {
   const start = text.trim()
-  if (start.startsWith('[') || (start === 'null' && types.has('null'))) return readJson(name, text, 'array')
+  if (start.startsWith('[') || (start === 'null' && types.has('null'))) return readJson(name, text, ['array'])
   return [readText(name, text, isObject(schema) ? schema.items : undefined)]
 }
 
-function readJson(name: string, text: string, type?: string): Json {
+const TYPES: Record<string, string> = {
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'a JSON object',
+  array: 'a JSON array',
+}
+
+function readJson(name: string, text: string, types?: Iterable<string>): Json {
   try {
     return parse(text)
   } catch (error) {
-    if (!type) throw new Error(`the argument ${name} must be JSON: ${(error as Error).message}`)
+    if (!types) throw new Error(`${name} must be JSON: ${(error as Error).message}`)
     // A file or a long value is not shown.
-    const got = text.length <= 100 && !text.includes('\n') ? `; got ${text}` : ''
-    throw new Error(`the argument ${name} must be of type ${type}, written as JSON${got}`)
+    const got = text.length <= 100 && !text.includes('\n') ? `, got ${JSON.stringify(text)}` : ''
+    const wanted = Array.from(types, (type) => TYPES[type] ?? type).join(' or ')
+    throw new Error(`${name} must be ${wanted}${got}`)
   }
 }
 
@@ -129,9 +138,9 @@ function typesOf(schema: unknown): Set<string> {
 
 function readFile(name: string, path: string): Buffer {
   try {
-    return readFileSync(path)
+    return readNamed(path, 'the file')
   } catch (error) {
     const cure = `write ${name}:='"@…"' for a string that begins with @`
-    throw new Error(`the argument ${name}: cannot read ${path}: ${(error as Error).message} (${cure})`)
+    throw new Error(`${name}: ${(error as Error).message} (${cure})`)
   }
 }

@@ -8,15 +8,20 @@ type Read = (question: string) => Promise<string | undefined>
 /**
  * Answers an `elicitation/create` of a server on the terminal.
  * @param signal ends the input and cancels an open question
+ * @param opens whether pages are opened in the browser
  * @returns an `ElicitResult`
  */
-export async function answerQuestion(question: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+export async function answerQuestion(
+  question: JsonObject,
+  signal: AbortSignal,
+  opens: boolean,
+): Promise<JsonObject> {
   const params = isObject(question.params) ? question.params : {}
   const { read, close } = openTerminal()
   signal.addEventListener('abort', close)
   try {
     process.stderr.write(`${printable(String(params.message))}\n`)
-    return params.mode === 'url' ? await visit(params, read) : await fill(params, read)
+    return params.mode === 'url' ? await visit(params, read, opens) : await fill(params, read)
   } finally {
     signal.removeEventListener('abort', close)
     close()
@@ -40,12 +45,18 @@ function openTerminal(): { read: Read; close(): void } {
   }
 }
 
-/** URL mode: the user visits the page, and its input does not pass through here. */
-async function visit({ url }: JsonObject, read: Read): Promise<JsonObject> {
+/** URL mode: the user visits the page, and its input does not pass through here. Nothing is opened without consent. */
+async function visit({ url }: JsonObject, read: Read, opens: boolean): Promise<JsonObject> {
   process.stderr.write(`Open ${printable(String(url))}\n`)
-  const answer = await read('Enter when done, n to decline: ')
+  const page = URL.canParse(String(url)) ? new URL(String(url)) : undefined
+  const mayOpen = opens && page !== undefined && /^https?:$/.test(page.protocol)
+  const answer = await read(
+    mayOpen ? `Open this page of ${page.host}? [Y/n] ` : 'Enter when done, n to decline: ',
+  )
   if (answer === undefined) return { action: 'cancel' }
-  return { action: /^n/i.test(answer.trim()) ? 'decline' : 'accept' }
+  if (/^n/i.test(answer.trim())) return { action: 'decline' }
+  if (mayOpen) (await import('../login/login.ts')).openBrowser(page)
+  return { action: 'accept' }
 }
 
 /** Form mode: asks for each property of the schema; invalid input is asked for again. */

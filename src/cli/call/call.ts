@@ -8,12 +8,12 @@ import { printable } from './printable.ts'
 import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'
 
 export function callCommand(exit: (code: number) => void): Command {
-  return targetCommand('call', 'Call a tool', 'the result of the server')
+  return targetCommand('call', 'Call a tool')
     .argument('<tool>', 'name of the tool')
     .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file; or one JSON object')
     .addHelpText(
       'after',
-      '\nProgress and log messages go to standard error. Exit code 1: the tool reports an error.',
+      '\nProgress and log messages go to standard error.\nExit code 1: the tool reports an error.',
     )
     .action(async (target: string, tool: string, args: string[], flags: TargetFlags) =>
       exit(await call(target, tool, args, flags)),
@@ -24,7 +24,8 @@ export function callCommand(exit: (code: number) => void): Command {
 const interactive = () => process.stdin.isTTY === true && process.stderr.isTTY === true
 
 async function call(to: string, name: string, given: readonly string[], flags: TargetFlags): Promise<number> {
-  const answer = interactive() ? answerQuestion : undefined
+  const ask = (question: JsonObject, signal: AbortSignal) => answerQuestion(question, signal, flags.browser)
+  const answer = interactive() ? ask : undefined
   const options = { onNotification: showProgress, answer, wholeList: true }
   const result = await withTarget(to, flags, options, async (client) => {
     const tools = await listTools(client)
@@ -38,7 +39,9 @@ async function call(to: string, name: string, given: readonly string[], flags: T
       throw new Error(noSuch(`${error.message}; no tool ${name}`, name, names, 'the server has none'))
     })
   })
-  process.stdout.write(flags.json ? `${printableJson(stringify(result))}\n` : contentText(result))
+  process.stdout.write(
+    flags.format === 'json' ? `${printableJson(stringify(result))}\n` : contentText(result),
+  )
   return result.isError === true ? 1 : 0
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,11 +15,10 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client'
 import { DEFAULT_LIMITS } from '../../config/index.ts'
-import type { JsonObject } from '../../json/index.ts'
+import { ExactNumber, isObject, type Json, type JsonObject, parse, stringify } from '../../json/index.ts'
 import { guardsOfCommands, HttpClient, NetFault, serverMessage } from '../../net/index.ts'
 import type { Login } from '../login/login.ts'
-import { VERSION } from '../version.ts'
-import { fromSdk, mark, toSdk, unmark } from './exact.ts'
+import { VERSION } from '../own-command.ts'
 
 /** A client of one MCP server of any revision. It holds connections, so close it. */
 export interface McpClient {
@@ -45,13 +45,6 @@ export interface ClientOptions {
   answer: ((question: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined
 }
 
-/** Milliseconds that a call may take while questions are answered. */
-const QUESTION_TIMEOUT = 3_600_000
-/** Maximum logins during one request: for a token, for more scopes, and once more for changes meanwhile. */
-const MAX_LOGINS = 3
-/** Milliseconds allowed for ending a session. */
-const END_TIMEOUT = 1_000
-
 /** Accepts any result. */
 const ANY: StandardSchemaV1<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'plantgw', validate: (value) => ({ value }) },
@@ -72,7 +65,8 @@ export async function connect(url: URL, options: ClientOptions): Promise<McpClie
       try {
         return await work()
       } catch (error) {
-        if (logins === MAX_LOGINS || !(await login?.authorize(send, signal))) throw error
+        // Maximum logins during one request: for a token, for more scopes, and once more for changes meanwhile.
+        if (logins === 3 || !(await login?.authorize(send, signal))) throw error
       }
   }
   try {
@@ -119,7 +113,8 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
     unanswered = new Error('the server asks for elicitation. On a terminal, elicitation can be answered')
     throw unanswered
   })
-  const timeout = answer ? QUESTION_TIMEOUT : DEFAULT_LIMITS.timeout
+  // Milliseconds that a call may take while questions are answered.
+  const timeout = answer ? 3_600_000 : DEFAULT_LIMITS.timeout
   // The client resets its timeout only if it has a progress handler. It can miss progress that arrives together with
   // the result, so this command reads progress from the transport.
   const limits = { signal, timeout, resetTimeoutOnProgress: true, onprogress() {} }
@@ -135,13 +130,13 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
       return result as T
     } catch (error) {
       if (signal.aborted) throw new Error('cancelled')
-      throw unanswered ?? faultOf(error, url, refusal, what)
+      throw unanswered ?? faultOf(error, url, refusal, { method: what, headers })
     }
   }
 
   async function close(): Promise<void> {
     if (transport instanceof StreamableHTTPClientTransport)
-      await Promise.race([transport.terminateSession().catch(() => {}), delay(END_TIMEOUT)])
+      await Promise.race([transport.terminateSession().catch(() => {}), delay(1_000)])
     await client.close()
   }
 
@@ -175,37 +170,56 @@ async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<
 interface Refusal {
   status: number
   text: string
+  /** Where it redirects to. */
+  location?: string | null
+  /** When to ask again: seconds, or a date. */
+  retryAfter?: string | null
 }
 
 async function refusalOf(response: Response): Promise<Refusal | undefined> {
   const { ok, status, headers } = response
   const type = headers.get('content-type') ?? ''
-  if (type.startsWith('text/event-stream') || (ok && !type.startsWith('text/html'))) return undefined
-  return { status, text: unmark(await response.clone().text()) }
+  // Notifications are answered without a body.
+  if (type.startsWith('text/event-stream') || (ok && status !== 200)) return undefined
+  const text = unmark(await response.clone().text())
+  if (ok && text.includes('"jsonrpc"')) return undefined
+  return { status, text, location: headers.get('location'), retryAfter: headers.get('retry-after') }
 }
 
 /** The server's own message is first, and then a guess at the cause. */
-function faultOf(error: unknown, { href }: URL, refusal: Refusal | undefined, method = 'connect'): Error {
+function faultOf(
+  error: unknown,
+  { href }: URL,
+  refusal: Refusal | undefined,
+  { method = 'connect', headers }: { method?: string | undefined; headers: Record<string, string> },
+): Error {
   if (error instanceof ProtocolError)
     return new Error(`${method}: ${error.message} (${error.code})`, { cause: error })
   const fault = netFaultIn(error)
   if (fault)
     return new Error(`${href}: ${fault.message}${fault.kind === 'refused' ? '. Is it running?' : ''}`)
-  if (refusal) return new Error(`${href}: ${saidBy(refusal)}${guessOf(refusal)}`)
+  if (refusal)
+    return new Error(`${href}: ${saidBy(refusal)}${guessOf(refusal, Object.keys(headers).length > 0)}`)
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new Error(`${href}: no response in time; the call timed out`)
   return new Error(`${href}: ${(error as Error).message}`)
 }
 
 /** The server's own message, or else its status. */
-export function saidBy({ status, text }: Refusal): string {
+export function saidBy({ status, text, location, retryAfter }: Refusal): string {
+  if (status >= 300 && status < 400 && location) return `it redirects to ${location} (status ${status})`
   const said = serverMessage(text)
-  return said === undefined ? `the server answered with the status ${status}` : `${said} (status ${status})`
+  const wait = retryAfter && (/^\d+$/.test(retryAfter) ? `in ${retryAfter} s` : `after ${retryAfter}`)
+  const again = wait && !said?.includes('try again') ? `; try again ${wait}` : ''
+  if (said !== undefined) return `${said} (status ${status})${again}`
+  return status === 200
+    ? 'the answer is no message of MCP (status 200)'
+    : `the server answered with the status ${status}${again}`
 }
 
-function guessOf({ status, text }: Refusal): string {
+function guessOf({ status, text }: Refusal, hasCredential: boolean): string {
   if (status === 401)
-    return '. Give another credential: --token, PLANTGW_TOKEN, or --header "Authorization: Bearer …"'
+    return `. Give ${hasCredential ? 'another' : 'a'} credential: --token, PLANTGW_TOKEN, or --header "Authorization: Bearer …"`
   const served = servedIn(text)
   if (served) return `. It serves ${served.slice(0, 20).join(', ')}`
   const isElsewhere = status < 400 || status === 404 || status === 405 || serverMessage(text) === undefined
@@ -286,4 +300,45 @@ function limited(piece: string, before: string): string {
   if (before.length + piece.length > DEFAULT_LIMITS.maxResponseSize)
     throw NetFault.of('too-large', 'the server')
   return piece
+}
+
+/** Prefix of a string that represents an exact number; unguessable. */
+const MARK = randomUUID()
+const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g')
+/** Shorter numbers fit a double. */
+const LONG = /\d[\d.eE+-]{15}/
+
+/**
+ * JSON text for a parser that reads doubles, like the SDK's transports: numbers that do not fit become strings, which
+ * `unmark` restores. Text other than JSON stays unchanged.
+ */
+export function mark(text: string): string {
+  if (!LONG.test(text)) return text
+  try {
+    return JSON.stringify(marked(parse(text)))
+  } catch {
+    return text
+  }
+}
+
+/** JSON text with its original numbers. */
+export function unmark(text: string): string {
+  return text.replaceAll(MARKED, '$1')
+}
+
+/** A value for the SDK, with exact numbers as strings. */
+export function toSdk<T extends Json>(value: T): T {
+  return JSON.parse(mark(stringify(value)))
+}
+
+/** A value from the SDK, with its original numbers. */
+export function fromSdk(value: unknown): Json {
+  return parse(unmark(JSON.stringify(value)))
+}
+
+function marked(value: Json): unknown {
+  if (typeof value === 'bigint' || value instanceof ExactNumber) return MARK + stringify(value)
+  if (Array.isArray(value)) return value.map(marked)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, marked(member)]))
 }

@@ -7,15 +7,15 @@ import { printable } from './printable.ts'
 import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'
 
 export function toolsCommand(exit: (code: number) => void): Command {
-  return targetCommand('tools', 'List the tools', 'the tools, as the server describes them,').action(
-    async (target: string, flags: TargetFlags) => exit(await tools(target, flags)),
+  return targetCommand('tools', 'List the tools').action(async (target: string, flags: TargetFlags) =>
+    exit(await tools(target, flags)),
   )
 }
 
 async function tools(target: string, flags: TargetFlags): Promise<number> {
   const listed = await withTarget(target, flags, { onNotification() {}, answer: undefined }, listTools)
   const { bold } = palette(wantsColor(process.stdout))
-  if (flags.json) process.stdout.write(`${printableJson(stringify(listed))}\n`)
+  if (flags.format === 'json') process.stdout.write(`${printableJson(stringify(listed))}\n`)
   else if (listed.length === 0) process.stdout.write('no tools\n')
   else process.stdout.write(`${listed.map((tool) => describe(tool, bold)).join('\n\n')}\n`)
   return 0

@@ -1,28 +1,25 @@
+import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { checkReading, rulesOf } from '../../build/check-configurations.ts'
-import { readConfiguration, readConfigurations } from '../../checks/index.ts'
+import { rulesOf } from '../../build/check-configurations.ts'
+import { type Notification, notifyGateways } from '../../build/notify-gateways.ts'
 import {
-  type Configuration,
-  qualifiedName,
-  type ReadConfigurationsResult,
-  type Settings,
-  uniqueName,
-} from '../../config/index.ts'
+  applyTo,
+  type ChangeOptions,
+  type ChangeOutcome,
+  conflictText,
+  isVisible,
+  readStored,
+  rollBack,
+} from '../../build/store-changes.ts'
+import { readConfigurations } from '../../checks/index.ts'
+import { qualifiedName } from '../../config/index.ts'
 import { printable } from '../../findings/frame.ts'
-import { type Finding, hasErrors } from '../../findings/index.ts'
-import type {
-  Change,
-  ConfigurationStore,
-  Conflict,
-  Snapshot,
-  StoredConfiguration,
-} from '../../store/index.ts'
+import type { Reason, StoredConfiguration } from '../../store/index.ts'
 import { shellWord } from '../../text/index.ts'
-import { printFindings, printJson, table } from '../output.ts'
+import { failureOf, printFindings, printJson, table } from '../output.ts'
 import {
   type Exit,
-  isVisible,
   meant,
   NAME_HELP,
   refuse,
@@ -31,7 +28,7 @@ import {
   storeCommand,
   withStore,
 } from './context.ts'
-import { notifyGateways, printNotifications, reasonOf } from './notify-gateways.ts'
+import { diffStore } from './store-diff.ts'
 
 /** Flags of commands that change something. */
 interface ChangeFlags extends StoreFlags {
@@ -54,14 +51,16 @@ function changeCommand(name: string, description: string): Command {
 export function applyCommand(exit: Exit): Command {
   return changeCommand('apply', 'Check configurations and write them to the store: all of them, or none.')
     .requiredOption('-f, --file <paths...>', 'configuration files or folders; - for standard input')
-    .action(async (flags: ChangeFlags & { file: string[] }) => {
+    .option('--dry-run', 'print what it would change, as `diff -f` does, and write nothing')
+    .action(async (flags: ChangeFlags & { file: string[]; dryRun?: boolean }) => {
+      if (flags.dryRun) return exit(await diffStore(undefined, flags))
       const code = await withStore(flags, async (context) => {
-        const { env, settings, store } = context
+        const { env, settings } = context
         const reading = await readConfigurations(flags.file, env, rulesOf(settings))
         expectOne(flags, reading.configurations)
-        return whileUnchanged(store, (now, base) => apply(reading, now, base, flags, context))
+        return report(await applyTo(changeOf(flags, context), reading), flags, context)
       })
-      exit(code)
+      return exit(code && Math.max(code, failureOf(flags.file)))
     })
 }
 
@@ -90,74 +89,27 @@ function expectOne({ expect }: ChangeFlags, all: readonly unknown[]): void {
     throw new Error('--expect is for one configuration; nothing was changed')
 }
 
-/** Maximum attempts if others change the store meanwhile. */
-const ATTEMPTS = 20
-
-/**
- * Runs `work` on the store's content, again if that changed meanwhile.
- * @param work gets the current store, and the initial one
- * @returns the exit code
- */
-async function whileUnchanged(
-  store: ConfigurationStore,
-  work: (now: Snapshot, base: Snapshot) => Promise<number | 'moved'>,
+/** Prints the outcome of a change, and notifies gateways of it. @returns the exit code */
+async function report(
+  outcome: ChangeOutcome,
+  { format }: ChangeFlags,
+  { settings }: StoreContext,
 ): Promise<number> {
-  let base: Snapshot | undefined
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const now = await store.readAll()
-    base ??= now
-    const code = await work(now, base)
-    if (code !== 'moved') return code
-  }
-  return refuse('the store keeps changing; nothing was written: try again')
-}
-
-/**
- * Checks the configurations together with the store's, and writes differences in one transaction.
- * @param base snapshot that the changes are based on
- * @returns the exit code; `moved` if the store differs from `now`
- */
-async function apply(
-  reading: ReadConfigurationsResult,
-  { revision, configurations }: Snapshot,
-  base: Snapshot,
-  flags: ChangeFlags,
-  context: StoreContext,
-): Promise<number | 'moved'> {
-  const { store, settings } = context
-  const json = flags.format === 'json'
-  const stored = byUniqueName(configurations, settings)
-  const { findings, sources } = await checkAll(reading, configurations, flags, context)
-  if (reading.configurations.length === 0 || hasErrors(findings)) {
+  const json = format === 'json'
+  if (outcome.kind === 'refused') return refuse(outcome.reason)
+  const { findings } = outcome
+  if (outcome.kind === 'findings') {
     if (json) printJson({ applied: [], findings })
-    else printFindings(findings, sources)
+    else printFindings(findings, outcome.sources)
     return refuse('nothing was written')
   }
-  const fault = faultOf(reading, stored, flags, settings)
-  if (fault) return refuse(`${fault}; nothing was written`)
-  const steps = plan(reading, stored, byUniqueName(base.configurations, settings), flags, settings)
-  const changes = steps.flatMap((step) => step.changes)
-  const outcome = await store.apply(changes, reasonOf(flags), revision)
-  if (outcome.kind === 'moved') return 'moved'
   if (outcome.kind === 'conflict') {
-    const { conflicts } = outcome
-    if (json) printJson({ applied: [], findings, conflicts })
-    return refuse(...unreadLines(base, flags), ...conflicts.map(conflictLine))
+    if (json) printJson({ applied: [], findings, conflicts: outcome.conflicts })
+    return refuse(...outcome.reasons)
   }
+  const { applied, changed, sources } = outcome
   if (!json && findings.length) printFindings(findings, sources)
-  const versions = new Map(outcome.versions.map((one) => [qualifiedName(one), one.version]))
-  const applied = steps.map(({ result }) => ({
-    ...result,
-    version: versions.get(qualifiedName(result)) ?? result.version,
-  }))
-  // Gateways listen to the notifier of the version that they serve, so that one is notified too.
-  const changed = steps.flatMap(({ changes, there, configuration }) =>
-    changes.length ? [there && readStored(there, context).configuration, configuration] : [],
-  )
-  const notifications = await notifyGateways(
-    changed.filter((one) => one !== undefined),
-    settings,
-  )
+  const notifications = await notifyGateways(changed, settings)
   if (json) printJson({ applied, findings, told: notifications })
   else {
     const rows = applied.map(({ change, name, tenant, version, was = '' }) => [
@@ -173,124 +125,31 @@ async function apply(
   return 0
 }
 
-function byUniqueName(configurations: readonly StoredConfiguration[], { tenants }: Settings) {
-  return new Map(configurations.map((one) => [uniqueName(one, tenants), one]))
+/** Prints successes on standard output, failures on standard error. */
+function printNotifications(notifications: readonly Notification[]): void {
+  for (const { ok, message } of notifications)
+    if (ok) process.stdout.write(`${printable(message)}\n`)
+    else process.stderr.write(`plantgw: warning: ${printable(message)}\n`)
 }
 
-/** Only taken names and prefixes of other tenants are revealed. */
-async function checkAll(
-  reading: ReadConfigurationsResult,
-  configurations: readonly StoredConfiguration[],
-  flags: ChangeFlags,
-  { env, settings }: StoreContext,
-) {
-  const names = new Set(
-    reading.configurations.map(
-      ({ configuration }) => configuration && uniqueName(configuration, settings.tenants),
-    ),
-  )
-  const beside = configurations.filter((one) => !names.has(uniqueName(one, settings.tenants)))
-  const others = beside.map(({ place: file, text }) => ({ file, text }))
-  const { findings, sources } = await checkReading(reading, { env, settings }, others)
-  const hidden = new Set(beside.filter((one) => !isVisible(one, flags)).map(({ place }) => place))
-  return {
-    findings: findings.map(({ related, ...found }): Finding => {
-      const kept = related?.filter(({ file }) => !hidden.has(file)) ?? []
-      return kept.length ? { ...found, related: kept } : found
-    }),
-    sources,
+/** The change that the flags ask for. */
+function changeOf(flags: ChangeFlags, context: StoreContext): ChangeOptions {
+  const { tenant, expect } = flags
+  return { ...context, reason: reasonOf(flags), tenant, expect }
+}
+
+/** Author and message of a change, for the history. */
+function reasonOf({ author, message }: Partial<Reason>): Reason {
+  return { author: author ?? `${user()}@${hostname()}`, ...(message !== undefined && { message }) }
+}
+
+function user(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without an entry in the user database, as in many containers.
+    return process.env.USER ?? `uid-${process.getuid?.() ?? 'unknown'}`
   }
-}
-
-/** Why the flags forbid writing these configurations. */
-function faultOf(
-  { configurations }: ReadConfigurationsResult,
-  stored: ReadonlyMap<string, StoredConfiguration>,
-  flags: ChangeFlags,
-  { tenants }: Settings,
-): string | undefined {
-  for (const { configuration, file } of configurations) {
-    const { name, tenant } = configuration!
-    if (!isVisible({ tenant }, flags))
-      return `${file}: ${JSON.stringify(name)} says \`tenant: ${tenant}\`, not \`${flags.tenant}\``
-    const there = stored.get(uniqueName(configuration!, tenants))
-    if (there && !isVisible(there, flags)) return `${file}: the name ${JSON.stringify(name)} is taken`
-  }
-  return undefined
-}
-
-/** Changes to one configuration. */
-interface Step {
-  configuration: Configuration
-  there: StoredConfiguration | undefined
-  /** Empty if nothing changes; two if it moves to another tenant. */
-  changes: Change[]
-  result: {
-    name: string
-    tenant: string
-    change: 'added' | 'changed' | 'unchanged'
-    version: string
-    /** The previous version. */
-    was?: string
-  }
-}
-
-function plan(
-  { configurations }: ReadConfigurationsResult,
-  stored: ReadonlyMap<string, StoredConfiguration>,
-  base: ReadonlyMap<string, StoredConfiguration>,
-  { expect }: ChangeFlags,
-  { tenants }: Settings,
-): Step[] {
-  return configurations.map(({ configuration: read, text }): Step => {
-    const configuration = read!
-    const { name, tenant } = configuration
-    const key = uniqueName(configuration, tenants)
-    const there = stored.get(key)
-    if (there?.text === text && there.tenant === tenant && (!expect || expect === there.version)) {
-      const result = { name, tenant, change: 'unchanged' as const, version: there.version }
-      return { configuration, there, changes: [], result }
-    }
-    const before = base.get(key)
-    const given = expect ?? before?.version
-    const expected = given === '0' ? undefined : given
-    const version = expected !== undefined && { version: expected }
-    const changes: Change[] =
-      before && before.tenant !== tenant && expected !== undefined
-        ? [
-            { name, tenant: before.tenant, version: expected, deleted: true },
-            { name, tenant, text },
-          ]
-        : [{ name, tenant, text, ...version }]
-    const was = there && { was: there.version }
-    const result = {
-      name,
-      tenant,
-      change: there ? ('changed' as const) : ('added' as const),
-      version: '',
-      ...was,
-    }
-    return { configuration, there, changes, result }
-  })
-}
-
-/** Unreadable files of the store, whose tenant is unknown. */
-function unreadLines({ findings }: Snapshot, { tenant }: ChangeFlags): string[] {
-  if (tenant !== undefined) return []
-  return findings
-    .filter(({ code }) => code === 'unreadable-file')
-    .map(({ file, message }) => `${file}: ${message}`)
-}
-
-/** The message for a change based on another version than the store's. */
-function conflictLine({ expected, found, ...identity }: Conflict): string {
-  const read = expected === undefined ? 'based on no version' : `based on version ${expected}`
-  const holds = found === undefined ? 'the store no longer holds it' : `the store holds version ${found}`
-  return `${JSON.stringify(qualifiedName(identity))} was changed in the meantime: ${read}, ${holds}; nothing was written`
-}
-
-function readStored({ place: file, text }: StoredConfiguration, { env, settings }: StoreContext) {
-  return readConfiguration({ file, text }, env, rulesOf(settings))
 }
 
 async function rollback(
@@ -298,37 +157,8 @@ async function rollback(
   flags: ChangeFlags & { to?: string },
   context: StoreContext,
 ): Promise<number> {
-  const { store } = context
-  let { expect } = flags
-  return whileUnchanged(store, async (now, base) => {
-    const identity = meant(name, now.configurations, flags)
-    const history = (await store.history(identity)).filter((one) => isVisible(one, flags))
-    const newest = history[0]
-    expect ??= newest?.deleted ? '0' : newest?.version
-    // The newest version before the current one, or before a deletion.
-    const target =
-      flags.to === undefined
-        ? history.slice(1).find(({ deleted }) => !deleted)
-        : history.find(({ version }) => version === flags.to)
-    const found = target && (await store.get(identity, target.version))
-    // It existed a moment ago, unless deleted.
-    if (target && !target.deleted && !found) return 'moved'
-    if (!found) {
-      const which = flags.to === undefined ? 'no older version' : `no version ${flags.to}`
-      return refuse(`there is ${which} of a configuration ${JSON.stringify(name)} to go back to`)
-    }
-    const message = flags.message ?? `back to version ${found.version}`
-    return apply(readOlder(found, context), now, base, { ...flags, message, expect }, context)
-  })
-}
-
-/** An older version, read like a file. */
-function readOlder(found: StoredConfiguration, context: StoreContext): ReadConfigurationsResult {
-  const { version, place, text } = found
-  const read = readStored({ ...found, place: `${place}@${version}` }, context)
-  const [id, own] = [found, read.configuration ?? found].map((one) => qualifiedName(one))
-  if (own !== id) throw new Error(`version ${version} of ${JSON.stringify(id)} now has the name ${own}`)
-  return { configurations: [read], findings: read.findings, sources: new Map([[read.file, text]]) }
+  const identity = meant(name, await context.store.list(), flags)
+  return report(await rollBack(changeOf(flags, context), identity, flags.to), flags, context)
 }
 
 async function remove(names: readonly string[], flags: DeleteFlags, context: StoreContext): Promise<number> {
@@ -353,7 +183,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, context: Sto
   if (outcome.kind === 'conflict') {
     const { conflicts } = outcome
     if (flags.format === 'json') printJson({ deleted: [], conflicts })
-    return refuse(...conflicts.map(conflictLine))
+    return refuse(...conflicts.map(conflictText))
   }
   const notified = gone.map((one) => ({
     ...one,

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { createAdminAccess } from '../../access/admin.ts'
+import { isVisible } from '../../build/store-changes.ts'
 import {
   ambiguous,
   DEFAULT_TENANT,
@@ -54,7 +55,11 @@ export async function withStore(
   const { settings } = loadSettings(file)
   if (!settings) return 1
   if (!settings.storage)
-    throw new Error(`the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`)
+    throw new Error(
+      file === undefined
+        ? 'no settings name a store: give a file with --settings, or add `storage` to plantgw.yaml, such as {type: lowdb}'
+        : `the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`,
+    )
   flags.tenant = tenantOf(flags, settings, process.env.PLANTGW_TOKEN)
   const env = environmentOf(settings)
   const store = await openStore(settings.storage, env, settings.tenants)
@@ -90,11 +95,6 @@ function known(tenant: string | undefined, { tenants }: Settings): string | unde
   const names = [...tenants.map(({ name }) => name), DEFAULT_TENANT]
   if (names.includes(tenant)) return tenant
   throw new Error(noSuch(`the settings have no tenant ${tenant}`, tenant, names))
-}
-
-/** Whether the flags allow access to a configuration. */
-export function isVisible({ tenant }: { tenant: string }, flags: StoreFlags): boolean {
-  return flags.tenant === undefined || flags.tenant === tenant
 }
 
 /**

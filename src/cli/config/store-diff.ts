@@ -1,10 +1,11 @@
+import { isVisible } from '../../build/store-changes.ts'
 import { readConfigurations } from '../../checks/index.ts'
 import { type Identity, qualifiedName } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { ConfigurationStore, HistoryEntry, StoredConfiguration } from '../../store/index.ts'
-import { printFindings, printJson } from '../output.ts'
-import { isVisible, meant, refuse, type StoreFlags, withStore } from './context.ts'
-import { unifiedDiff } from './unified.ts'
+import { unifiedDiff } from '../../text/unified-diff.ts'
+import { failureOf, printFindings, printJson } from '../output.ts'
+import { meant, refuse, type StoreFlags, withStore } from './context.ts'
 
 export interface StoreDiffFlags extends StoreFlags {
   file?: string[]
@@ -37,7 +38,7 @@ async function diffFiles(
     const before = there && isVisible(there, flags) ? there : undefined
     return difference(configuration, before, { version: file, text })
   })
-  return print(differences, flags) || (hasErrors(findings) ? 1 : 0)
+  return print(differences, flags) || (hasErrors(findings) ? failureOf(paths) : 0)
 }
 
 async function diffVersions(name: string, flags: StoreDiffFlags, store: ConfigurationStore): Promise<number> {

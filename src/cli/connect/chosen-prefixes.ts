@@ -1,19 +1,19 @@
 import { fromStore } from '../../build/source.ts'
 import type { Table } from '../../build/types.ts'
-import { type Endpoint, entryNamer, TOKEN_ENV } from '../../clients/index.ts'
 import { clientBase, endpointPath, type Settings } from '../../config/index.ts'
 import type { Finding } from '../../findings/finding.ts'
 import { printable } from '../../findings/frame.ts'
+import { type Endpoint, entryNamer, TOKEN_ENV } from '../../import/clients/index.ts'
 import { isHere } from '../../net/index.ts'
 import { previewTable } from '../../server/live.ts'
 import type { PrefixStatus, Status } from '../../server/status.ts'
 import { openStore } from '../../store/index.ts'
-import { silentLog } from '../../telemetry/silent.ts'
+import { silentLog } from '../../telemetry/log.ts'
 import { askAdmin } from '../ask-admin.ts'
 import { environmentOf } from '../env-files.ts'
 import { noSuch } from '../options.ts'
+import { VERSION } from '../own-command.ts'
 import { adminUrlOf } from '../settings.ts'
-import { VERSION } from '../version.ts'
 
 export interface EndpointFlags {
   url?: string

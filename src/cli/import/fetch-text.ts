@@ -5,15 +5,13 @@ import { ENCODINGS, fetchOnce, guardsOfCommands, NetFault } from '../../net/inde
 import { notText } from '../../text/index.ts'
 
 /** A text, and its final location. */
-export interface Fetched {
+interface Fetched {
   text: string
   /** URL after redirects; undefined for a file. */
   base?: string
 }
 
 const MAX_SIZE = 64 * 1024 * 1024
-const TIMEOUT = 30_000
-const MAX_REDIRECTS = 5
 const HEADERS = {
   accept: 'application/json, application/yaml, text/*;q=0.9, */*;q=0.8',
   'accept-encoding': ENCODINGS,
@@ -66,13 +64,13 @@ async function fetchUrl(from: string): Promise<Fetched> {
     const request = { method: 'GET', origin, path: pathname + search, headers: HEADERS }
     try {
       const { status, headers, body } = await fetchOnce(request, {
-        timeout: TIMEOUT,
+        timeout: 30_000,
         begin,
         maxSize: MAX_SIZE,
         guard: url.origin === named ? guards.named : guards.decided,
       })
       if (status >= 300 && status < 400 && headers.location !== undefined) {
-        if (hops === MAX_REDIRECTS) throw new Error(`it redirects more than ${MAX_REDIRECTS} times`)
+        if (hops === 5) throw new Error(`it redirects more than 5 times`)
         const next = parseUrl(new URL(String(headers.location), url).href, from)
         if (url.protocol === 'https:' && next.protocol !== 'https:')
           throw new Error('it redirects from https to http')
@@ -96,7 +94,7 @@ function reasonOf(error: Error, from: string): string {
     return error.host === new URL(from).origin
       ? error.clause
       : `it redirects, and ${error.clause}: give the URL of the description itself`
-  if (error.kind === 'timeout') return `no response within ${TIMEOUT / 1000} s`
+  if (error.kind === 'timeout') return `no response within 30 s`
   return error.kind === 'too-large' ? tooLarge(from) : error.code || error.message
 }
 

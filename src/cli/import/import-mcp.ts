@@ -1,33 +1,31 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { Command } from 'commander'
-import { type ImportedServers, importServers } from '../../import/mcp-configurations.ts'
-import { formatOption } from '../options.ts'
-import { jsonText, printFindings } from '../output.ts'
+import { importServers } from '../../import/mcp-configurations.ts'
+import { printFindings } from '../output.ts'
 import { fetchText } from './fetch-text.ts'
-import { configurationName } from './import-options.ts'
-import { count, type Files, reasons, variableLines, writtenLines } from './import-text.ts'
-import { filesOf, type OutputFlags, writeImported } from './write-imported.ts'
+import { configurationName, urlPrefix, withEnv } from './import-options.ts'
+import { count, finish, type OutputFlags, reasons } from './report.ts'
+
+type Flags = OutputFlags & { name?: string; prefix?: string }
 
 export function mcpCommand(exit: (code: number) => void): Command {
-  return new Command('mcp')
+  const command = new Command('mcp')
     .description(
-      'Make configurations from the MCP servers of a client or proxy: Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, TBXark mcp-proxy, and command lines of supergateway, mcp-proxy and mcp-remote. Secrets become variables of the environment.',
+      'Make configurations from the MCP servers of a client or proxy: Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, TBXark mcp-proxy, and command lines of supergateway, mcp-proxy, mcp-remote and docker. Secrets become variables of the environment.',
     )
     .argument('<file|command>', 'file, - for standard input, or a command line in quotes')
-    .option('-o, --output <folder>', 'folder for the files (default: standard output)')
-    .option('--force', 'overwrite existing files')
-    .option('--name <name>', 'name of the configuration, where there is one server', configurationName)
-    .addOption(formatOption())
-    .action(async (from: string, flags: OutputFlags & { name?: string }) =>
-      exit(await importMcp(from, flags)),
-    )
+    .option('--name <name>', 'name of the configuration, where there is one', configurationName)
+    .option('--prefix <path>', 'one endpoint for all servers, in one configuration', urlPrefix)
+    .action(async (from: string, flags: Flags) => exit(await importMcp(from, flags)))
+  return withEnv(command)
 }
 
-async function importMcp(from: string, { name, ...flags }: OutputFlags & { name?: string }): Promise<number> {
+async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promise<number> {
   const isLine = /\s/.test(from.trim()) && !existsSync(from)
   const file = isLine ? 'the command line' : from
   const { text } = isLine ? { text: from } : await fetchText(from)
-  const made = importServers({ file, text }, name)
+  const made = importServers({ file, text }, { name, prefix })
   if (made.findings) {
     printFindings(made.findings, new Map([[file, text]]))
     return 1
@@ -36,47 +34,38 @@ async function importMcp(from: string, { name, ...flags }: OutputFlags & { name?
     process.stderr.write(`plantgw: no MCP servers in ${file}: ${made.fault}\n`)
     return 1
   }
-  const files = filesOf(made.configurations, flags.output)
-  const written = flags.output !== undefined
-  if (!written && flags.format === 'text' && files.size > 1)
+  const { configurations, skipped, notes, variables, imported } = made
+  const isWritten = flags.output !== undefined
+  const several = configurations.length > 1
+  if (!isWritten && flags.format === 'text' && several)
     throw new Error(
-      `${file} has ${files.size} MCP servers, and each becomes a configuration: write them to a folder with -o`,
+      `${file} has ${configurations.length} MCP servers, and each becomes a configuration: write them to a folder with -o, or give them one endpoint with --prefix /all`,
     )
-  return writeImported(files, flags, {
-    code: files.size > 0 ? 0 : 1,
-    text: serversText(made, files, file, written),
-    json: () => serversJson(made, files, written),
-  })
-}
-
-function serversText(
-  { skipped, notes, variables }: ImportedServers,
-  files: Files,
-  from: string,
-  written: boolean,
-): string {
-  const lines = [
-    `${from}: ${count(files.size + skipped.length, 'MCP server')}, ${files.size} imported, ${skipped.length} skipped`,
-    ...reasons(
-      skipped.map(({ name, reason }) => [reason, name]),
-      'skipped',
-    ),
-    ...notes.map(({ name, note }) => `  ${name}: ${note}`),
-    ...(written ? writtenLines(files) : []),
-    ...variableLines(variables),
-  ]
-  return `${lines.join('\n')}\n`
-}
-
-function serversJson(
-  { configurations: _, ...rest }: ImportedServers,
-  files: Files,
-  written: boolean,
-): string {
-  const configurations = [...files].map(([file, { name, prefix, text }]) => ({
-    name,
-    prefix,
-    ...(written ? { file } : { text }),
-  }))
-  return jsonText({ ...rest, configurations })
+  const pathOf = (own: string) => join(flags.output ?? '', `${own}.yaml`)
+  return finish(
+    {
+      code: imported > 0 ? 0 : 1,
+      lines: [
+        `${file}: ${count(imported + skipped.length, 'MCP server')}, ${imported} imported, ${skipped.length} skipped`,
+        ...reasons(
+          skipped.map((one) => [one.reason, one.name]),
+          'skipped',
+        ),
+        ...notes.map((one) => `  ${one.name}: ${one.note}`),
+      ],
+      files: new Map(configurations.map((one) => [pathOf(one.name), { text: one.text, about: one.prefix }])),
+      variables,
+      ...(several && {
+        advice: ['', 'To serve all of them at one endpoint, import again with', '  --prefix /all'],
+      }),
+      json: {
+        ...{ skipped, notes },
+        configurations: configurations.map((one) => ({
+          ...{ name: one.name, prefix: one.prefix },
+          ...(isWritten ? { file: pathOf(one.name) } : { text: one.text }),
+        })),
+      },
+    },
+    flags,
+  )
 }

@@ -1,4 +1,21 @@
-import { InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { formatOption } from '../options.ts'
+
+/** Options of every import. @param what `files` or `file` */
+export function withOutput(command: Command): Command {
+  return command
+    .option('-o, --output <folder>', 'folder for the files (default: standard output)')
+    .option('--force', 'overwrite existing files')
+    .addOption(formatOption())
+}
+
+/** An option of imports that find secrets. */
+export function withEnv(command: Command): Command {
+  return withOutput(command).option(
+    '--write-env <file>',
+    'add the secrets of the imported file to this file of variables, such as .env',
+  )
+}
 
 /** @throws InvalidArgumentError */
 export function configurationName(text: string): string {

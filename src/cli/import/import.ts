@@ -1,16 +1,16 @@
 import { pathToFileURL } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { type Imported, importOpenApi, readOthers } from '../../openapi/index.ts'
-import { addHeader, append, formatOption } from '../options.ts'
+import { addHeader, append } from '../options.ts'
 import { printFindings } from '../output.ts'
 import { fetchOther, fetchText } from './fetch-text.ts'
 import { mcpCommand } from './import-mcp.ts'
-import { baseUrl, configurationName, urlPrefix } from './import-options.ts'
-import { curlCommand, harCommand, postmanCommand } from './import-requests.ts'
+import { baseUrl, configurationName, urlPrefix, withOutput } from './import-options.ts'
+import { requestsCommands } from './import-requests.ts'
 import { unlaCommand } from './import-unla.ts'
 import { listJson, listText } from './list-text.ts'
+import { finishOperations } from './operations-report.ts'
 import { updateFiles } from './update-imported.ts'
-import { reportImported } from './write-imported.ts'
 
 interface ImportFlags {
   output?: string
@@ -32,22 +32,16 @@ interface ImportFlags {
 }
 
 export function importCommand(exit: (code: number) => void): Command {
-  return new Command('import')
-    .description('Make configurations from files of other programs.')
-    .addCommand(openapiCommand(exit))
-    .addCommand(mcpCommand(exit))
-    .addCommand(unlaCommand(exit))
-    .addCommand(postmanCommand(exit))
-    .addCommand(curlCommand(exit))
-    .addCommand(harCommand(exit))
+  const command = new Command('import').description('Make configurations from files of other programs.')
+  const all = [openapiCommand(exit), mcpCommand(exit), unlaCommand(exit), ...requestsCommands(exit)]
+  for (const one of all) command.addCommand(one)
+  return command
 }
 
 function openapiCommand(exit: (code: number) => void): Command {
-  return new Command('openapi')
+  const command = new Command('openapi')
     .description('Make configurations from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description.')
     .argument('<file|url>', 'JSON or YAML; - for standard input')
-    .option('-o, --output <folder>', 'folder for the files (default: standard output)')
-    .option('--force', 'overwrite existing files')
     .option('--name <name>', 'name of the configuration (default: from the title)', configurationName)
     .option('--prefix <path>', 'prefix of the tools (default: / and the name)', urlPrefix)
     .option('--server <url>', "base URL of the API instead of the description's", baseUrl)
@@ -71,8 +65,8 @@ function openapiCommand(exit: (code: number) => void): Command {
     .option('--update <file|folder>', 'merge the changes since --from into files of an earlier import')
     .option('--from <file|url>', 'previous version of the description, for --update')
     .option('--dry-run', 'print what --update would change, and write nothing')
-    .addOption(formatOption())
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
+  return withOutput(command)
 }
 
 /** @throws InvalidArgumentError */
@@ -100,7 +94,8 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
     process.stdout.write(format === 'json' ? listJson(made) : listText(made, from))
     return made.operations > 0 ? 0 : 1
   }
-  if (update === undefined || old === undefined) return reportImported(made, from, { output, force, format })
+  if (update === undefined || old === undefined)
+    return finishOperations(made, from, { output, force, format })
   const before = await readImported(old, flags)
   return typeof before === 'number' ? before : updateFiles(update, before, made, { dryRun, format })
 }

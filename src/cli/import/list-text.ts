@@ -2,11 +2,10 @@ import { printableLines } from '../../findings/index.ts'
 import type { Imported, ListedOperation } from '../../openapi/index.ts'
 import { shorten } from '../../text/index.ts'
 import { columns, jsonText } from '../output.ts'
-import { headLine } from './import-text.ts'
+import { headLine } from './operations-report.ts'
 
 /** Maximum characters of a method with its path, and of a name, that stay aligned. */
 const WIDEST = [60, 40]
-const MAX_SUMMARY = 80
 const UNTAGGED = 'no tag'
 
 /** The operations of a description by tag, with their import names. */
@@ -33,7 +32,7 @@ function byTag(listed: readonly ListedOperation[]): Map<string, ListedOperation[
 }
 
 function rowOf({ operation, name, reason, summary }: ListedOperation): string[] {
-  const said = reason === undefined ? shorten(summary, MAX_SUMMARY) : `skipped: ${reason}`
+  const said = reason === undefined ? shorten(summary, 80) : `skipped: ${reason}`
   const state = name ?? (reason === undefined ? 'not selected' : '-')
   return [`  ${operation}`, state, said]
 }

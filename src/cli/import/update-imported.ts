@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { replaceFile } from '../../durable/file.ts'
 import { printableLines } from '../../findings/index.ts'
 import type { Imported } from '../../openapi/index.ts'
 import { type EditedFile, type Updated, updateImport } from '../../openapi/update.ts'
+import { replaceFile } from '../../store/file.ts'
 import { notText } from '../../text/index.ts'
 import { jsonText } from '../output.ts'
-import { count } from './import-text.ts'
+import { count } from './report.ts'
 
-export interface UpdateFlags {
+interface UpdateFlags {
   dryRun: boolean
   format: 'text' | 'json'
 }

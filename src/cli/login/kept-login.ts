@@ -3,8 +3,8 @@ import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
-import { replaceFile } from '../../durable/file.ts'
 import { isObject } from '../../json/index.ts'
+import { replaceFile } from '../../store/file.ts'
 
 /** Stored data of a login at one server; secret. */
 export interface Kept {

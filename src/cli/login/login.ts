@@ -1,4 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { spawn } from 'node:child_process'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { finished } from 'node:stream/promises'
 import {
   auth,
   ClientCredentialsProvider,
@@ -14,9 +19,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { serverMessage } from '../../net/index.ts'
 import { printable } from '../call/printable.ts'
-import { openBrowser } from './browser.ts'
 import { KeptLogin } from './kept-login.ts'
-import { Loopback } from './loopback.ts'
 
 export interface LoginFlags {
   clientId?: string
@@ -35,9 +38,6 @@ interface Challenge {
   /** The server's message, if any. */
   said: string | undefined
 }
-
-/** Milliseconds allowed for a person to log in. */
-const LOGIN_TIMEOUT = 300_000
 
 /**
  * Logs a command in at a server by OAuth 2.1, as specified in the authorization part of MCP: discovery, registration,
@@ -160,13 +160,13 @@ class Person {
     this.loopback = await this.listen()
     try {
       if ((await auth(provider, options)) === 'AUTHORIZED') return
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_TIMEOUT)])
-      const said = await this.loopback.wait(this.state, limit).catch(async (error) => {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(300_000)])
+      const back = await this.loopback.wait(this.state, limit).catch(async (error) => {
         // An authorization server that has forgotten the client reports it only in the browser.
         await login.save({ client: undefined })
-        throw signal.aborted ? error : new Error(`no login within ${LOGIN_TIMEOUT / 60_000} minutes`)
+        throw signal.aborted ? error : new Error(`no login within 5 minutes`)
       })
-      await auth(provider, { ...options, ...this.codeOf(said) })
+      await back.conclude(async (said) => auth(provider, { ...options, ...this.codeOf(said) }))
     } finally {
       this.loopback.close()
     }
@@ -273,3 +273,106 @@ class Person {
 const NO_TERMINAL =
   'the server asks for a login (OAuth), and this is not a terminal. Run the command once in a terminal, or with --no-browser and ' +
   'open the address that it prints; or pass --token (or PLANTGW_TOKEN), --header, or --client-credentials with --client-id and --client-secret'
+
+const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** Opens a page in the user's browser if possible; the URL is also printed. */
+export function openBrowser({ href }: URL): void {
+  const [command = 'xdg-open', ...args] = OPENERS[process.platform] ?? []
+  spawn(command, [...args, href], { stdio: 'ignore', detached: true })
+    .on('error', () => {})
+    .unref()
+}
+
+const ORIGIN = 'http://127.0.0.1'
+const PATH = '/callback'
+const PAGE = (text: string) =>
+  `<!doctype html><meta charset="utf-8"><title>plantgw</title><p>${text} You can close this window.</p>`
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  connection: 'close',
+}
+
+/** A browser that came back with the authorization response, and waits. */
+export interface Back {
+  /** Works on the response, and shows the browser whether that succeeded. */
+  conclude<T>(work: (said: URLSearchParams) => Promise<T>): Promise<T>
+}
+
+async function conclude<T>(response: ServerResponse, work: () => Promise<T>): Promise<T> {
+  const show = (text: string) => {
+    response.writeHead(200, HEADERS).end(PAGE(text))
+    // The browser may be gone.
+    return finished(response).catch(() => {})
+  }
+  try {
+    const result = await work()
+    await show('The login is complete.')
+    return result
+  } catch (error) {
+    await show('The login has failed: the command says why.')
+    throw error
+  }
+}
+
+/** Redirect target on the loopback interface (RFC 8252, 7.3). Close it. */
+export class Loopback {
+  private constructor(private readonly server: Server) {}
+
+  /** @param port 0: any free port @throws NodeJS.ErrnoException */
+  static async open(port: number): Promise<Loopback> {
+    const server = createServer().listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    return new Loopback(server)
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}${PATH}`
+  }
+
+  /** Waits for the authorization response; responses with another `state` are ignored. */
+  wait(state: string, signal: AbortSignal): Promise<Back> {
+    const { server } = this
+    let isHere = false
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason)
+      if (signal.aborted) abort()
+      signal.addEventListener('abort', abort, { once: true })
+      server.on('request', ({ method, url = '' }, response) => {
+        // A path such as `//` is not a URL.
+        const called = URL.canParse(url, ORIGIN) ? new URL(url, ORIGIN) : undefined
+        if (method !== 'GET' || called?.pathname !== PATH)
+          return response.writeHead(404, HEADERS).end(PAGE('Nothing is here.'))
+        const { searchParams } = called
+        if (!same(searchParams.get('state') ?? '', state))
+          return response.writeHead(400, HEADERS).end(PAGE('This is not the answer to the login.'))
+        if (isHere) return response.writeHead(400, HEADERS).end(PAGE('The login was answered before.'))
+        isHere = true
+        signal.removeEventListener('abort', abort)
+        resolve({ conclude: (work) => conclude(response, () => work(searchParams)) })
+      })
+    })
+  }
+
+  close(): void {
+    this.server.close()
+    this.server.closeIdleConnections()
+  }
+}
+
+function same(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

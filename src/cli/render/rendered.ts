@@ -1,47 +1,22 @@
-import { isUtf8 } from 'node:buffer'
+import type { Configuration, Env, ReadConfiguration, Tool } from '../../config/index.ts'
+import { secretValues } from '../../config/secret-files.ts'
+import { headersOf } from '../../config/short-form.ts'
 import { printableLines } from '../../findings/frame.ts'
+import type { Path } from '../../findings/index.ts'
 import { stringify } from '../../json/index.ts'
 import type { HttpAnswer } from '../../net/index.ts'
-import { printableJson, tokensIn } from '../../text/index.ts'
+import type { Secrets } from '../../template/index.ts'
+import { isSecretHeader, isSecretName, printableJson, tokensIn } from '../../text/index.ts'
 import type { ToolResult, UpstreamRequest } from '../../tools/index.ts'
-import type { Mask } from '../../tools/mask.ts'
+import { type Mask, SHOWN } from '../../tools/mask.ts'
+import { shownRequest } from '../../tools/request-text.ts'
 import { jsonText } from '../output.ts'
-
-/** A request in HTTP/1.1 syntax, with the whole URL in the first line. */
-export function requestText(request: UpstreamRequest, mask: Mask): string {
-  const { method, url, headers, body } = shown(request, mask)
-  const lines = [`${method} ${url}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
-  return printableLines(`${lines.join('\n')}\n${body === undefined ? '' : `\n${body}\n`}`)
-}
 
 /** `{method, url, headers: [[name, value]…], body}`; `body` is absent if empty. */
 export function requestJson(request: UpstreamRequest, mask: Mask): string {
-  return jsonText(shown(request, mask))
+  return jsonText(shownRequest(request, mask))
 }
 
-function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: Mask) {
-  const pairs: [string, string][] = []
-  for (let i = 0; i < headers.length; i += 2) {
-    // Headers hold UTF-8 bytes, one character for each.
-    const value = Buffer.from(headers[i + 1]!, 'latin1').toString('utf8')
-    pairs.push([headers[i]!, mask(value)])
-  }
-  return {
-    method,
-    url: mask(origin + path),
-    headers: pairs,
-    ...(body !== undefined && { body: mask(bodyText(body)) }),
-  }
-}
-
-/** Binary bodies are shown by their size. */
-function bodyText(body: string | Buffer): string {
-  if (typeof body === 'string') return body
-  if (isUtf8(body) && !body.includes(0)) return body.toString('utf8')
-  return `(${body.length} bytes of binary data)`
-}
-
-/** The client's result as text: each content, then the structured content. */
 export function resultText({ content, structuredContent, isError }: ToolResult, mask: Mask): string {
   const parts = content.map((one) => {
     if (one.type === 'text') return one.text
@@ -67,4 +42,109 @@ export function sizesText({ body }: HttpAnswer, { content }: ToolResult): string
 
 function base64Bytes(data: string): number {
   return Buffer.from(data, 'base64').length
+}
+
+/** Values that are never secret; masking them would hide too much. */
+const HARMLESS = /^(?:true|false|null|none)?$|^https?:\/\/[^@?]*$/is
+/** Shorter ones are masked where a template reads them, but not elsewhere. */
+const SHORTEST = 4
+
+type Values = Readonly<Record<string, string>>
+
+/** Values that templates must not show: secrets by name. @param config of the server, as rendered */
+export function hiddenOf(config: Values): Secrets {
+  const names = new Set(
+    Object.keys(config).filter((name) => isSecretName(name) && !HARMLESS.test(config[name]!)),
+  )
+  return {
+    isSecret([root, name, header]) {
+      if (root === undefined) return true
+      if (root === 'Config') return name === undefined ? names.size > 0 : names.has(name)
+      if (root !== 'Request') return false
+      if (name === 'Headers') return header === undefined || isSecretHeader(header)
+      return name === undefined || name === 'Cookies'
+    },
+    isSecretVariable: (name) => name === undefined || isSecretName(name),
+  }
+}
+
+/** Secrets by name: in the server's `config`, in environment variables named in the file, and in secret files. */
+export function secretsOf(source: string, config: Values, env: Env): string[] {
+  const variables = Object.entries(env).filter(([name]) => source.includes(name))
+  const named = [...Object.entries(config), ...variables].filter(([name]) => isSecretName(name))
+  const values = [...named.map(([, value]) => value), ...secretValues(env, (name) => source.includes(name))]
+  return values.flatMap((value) => {
+    if (value === undefined) return []
+    // `Bearer abc` is a secret, and so is `abc` alone.
+    const parts = [value, value.replace(/^\w+\s+/, '')]
+    return parts.filter((part) => part.length >= SHORTEST && !HARMLESS.test(part))
+  })
+}
+
+/**
+ * A request to show: URL and body as rendered without secrets, or hidden; headers unless they are secret by name or
+ * value.
+ * @param hidden the request rendered without secrets, if possible
+ */
+export function withoutSecrets(sent: UpstreamRequest, hidden: UpstreamRequest | undefined): UpstreamRequest {
+  const { origin, path, headers: masked, body } = hidden ?? { ...sent, path: `/${SHOWN}`, body: SHOWN }
+  const headers = sent.headers.map((text, i) => {
+    const name = sent.headers[i - 1]
+    if (i % 2 === 0 || name === undefined) return text
+    const holds = masked.some((other, j) => j % 2 === 1 && masked[j - 1] === name && other.includes(SHOWN))
+    return isSecretHeader(name) || holds ? withoutCredential(text) : text
+  })
+  // A form contains only arguments, and its boundary is in the headers.
+  const shown = typeof sent.body === 'string' ? (body ?? '') : sent.body
+  return { ...sent, origin, path, headers, ...(shown !== undefined && { body: shown }) }
+}
+
+/** Schemes without credentials, and empty values, are shown. */
+function withoutCredential(value: string): string {
+  const [, scheme, rest] = /^(?:(Basic|Bearer|Digest|Token|ApiKey)(?: +|$))?(.*)$/is.exec(value) ?? []
+  if (!rest) return value
+  return scheme ? `${scheme} ${SHOWN}` : SHOWN
+}
+
+/** Parts of a request and its result. */
+const PARTS = ['method', 'endpoint', 'headers', 'requestBody', 'responseBody', 'errorBody'] as const
+
+/**
+ * Whether a tool is rendered with other values than the file's: missing or faulty values are replaced by harmless ones
+ * to find further findings, and unset variables stay as written.
+ */
+export function isInvented(
+  read: ReadConfiguration,
+  { servers, tools }: Configuration,
+  tool: Tool,
+  server: number,
+): boolean {
+  const own: Path = ['tools', tools.indexOf(tool)]
+  const at: Path = ['servers', server]
+  const { config = {}, ...others } = servers[server] ?? {}
+  const { baseUrl = null, headers = {} } = servers[server] ?? {}
+  const texts = [baseUrl, headers, ...PARTS.map((part) => tool[part] ?? null)]
+  const readsConfig = /\bConfig\b/.test(stringify(texts))
+  const paths = [
+    ...PARTS.map((part): Path => [...own, part]),
+    ...headersOf(tool, own, servers[server], at).map(({ path }) => path),
+    // Such as `credentials`, which calls send too; a header of the server may be replaced by the tool's.
+    ...Object.keys(others).flatMap((key): Path[] => (key === 'headers' ? [] : [[...at, key]])),
+    ...(readsConfig ? [['servers'], at, [...at, 'config']] : []),
+    ...(readsConfig ? Object.keys(config).map((key): Path => [...at, 'config', key]) : []),
+  ]
+  return paths.some((path) => read.doubtful(path) || isUnset(read, path))
+}
+
+/** Whether the value contains an unset variable. */
+function isUnset({ findings, locate }: ReadConfiguration, path: Path): boolean {
+  const range = path.length > 2 ? locate(path) : undefined
+  return findings.some(
+    (found) =>
+      found.code === 'env-unset' &&
+      found.range !== undefined &&
+      range !== undefined &&
+      found.range.start.offset >= range.start.offset &&
+      found.range.end.offset <= range.end.offset,
+  )
 }

@@ -21,12 +21,11 @@ const SWEEP = 20
  * client may take a while to connect for its next call.
  */
 const CALM = 100
-const LONGEST_CALM = 500
 /** Milliseconds between checks for such a pause. */
 const LOOK = 20
 
 /** Stops new connections; `closed` resolves once the last one has ended. */
-export type Shut = () => Promise<{ closed: Promise<void> }>
+type Shut = () => Promise<{ closed: Promise<void> }>
 
 /**
  * Ends a server as Envoy drains: for a while everything is answered with `Connection: close`, so that clients and load
@@ -90,7 +89,7 @@ export async function shutServer(server: TcpServer): ReturnType<Shut> {
 /** Resolves right after pending connections were accepted, once new ones do not follow quickly. */
 async function calm(server: TcpServer): Promise<void> {
   let last = performance.now()
-  const deadline = last + LONGEST_CALM
+  const deadline = last + 500
   const connected = () => {
     last = performance.now()
   }

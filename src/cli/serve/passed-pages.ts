@@ -1,10 +1,16 @@
 import { Readable } from 'node:stream'
 import type { Context, Hono } from 'hono'
 import { HttpResponse } from '../../access/http-response.ts'
+import { type MemoryReservation, memory } from '../../access/memory.ts'
+import { limitReached } from '../../access/refusals.ts'
 import { nodePair } from '../../mcp/index.ts'
+import { isAdminRoute } from '../../server/admin-routes.ts'
+import { isConsole } from '../../server/console-routes.ts'
 
 /** Bytes of a body after which the rest is not passed on: the parent refuses it. */
 const MAX_BODY = 1024 * 1024
+/** The same for admin routes, which take a name at most. */
+const MAX_ADMIN_BODY = 4096
 
 /** A request for a page that the parent has. */
 export interface PageRequest {
@@ -31,32 +37,45 @@ export async function askPage(
 ): Promise<HttpResponse> {
   const { incoming } = nodePair(c)
   const { method, url } = c.req
-  let body: Uint8Array | undefined
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const reservation = memory.reserve()
   try {
-    if (method !== 'GET' && method !== 'HEAD')
-      body = await beginningOf(incoming?.iterator({ destroyOnReturn: false }) ?? c.req.raw.body ?? [])
-  } catch {
-    return HttpResponse.json({ error: 400, message: 'The body ended before it was complete.' }, 400)
+    const body = hasBody ? await beginningOf(c, reservation) : undefined
+    if (typeof body === 'number') return HttpResponse.json({ error: body, message: FAILURES[body] }, body)
+    const page = await ask({
+      method,
+      url,
+      headers: (incoming?.headers ?? {}) as PageRequest['headers'],
+      rawHeaders: incoming?.rawHeaders ?? [],
+      httpVersion: incoming?.httpVersion,
+      remoteAddress: incoming?.socket?.remoteAddress,
+      body,
+    })
+    return pageAnswer(page)
+  } finally {
+    reservation.free()
   }
-  const page = await ask({
-    method,
-    url,
-    headers: (incoming?.headers ?? {}) as PageRequest['headers'],
-    rawHeaders: incoming?.rawHeaders ?? [],
-    httpVersion: incoming?.httpVersion,
-    remoteAddress: incoming?.socket?.remoteAddress,
-    body,
-  })
+}
+
+function pageAnswer(page: Page): HttpResponse {
   return new HttpResponse(page.status, Object.fromEntries(page.headers), Buffer.from(page.body))
 }
 
-async function beginningOf(body: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Uint8Array> {
+const FAILURES = { 400: 'The body ended before it was complete.', 503: limitReached('maxBuffered') }
+
+/** @returns the status of a refusal if the body breaks off, or there is no memory for it */
+async function beginningOf(c: Context, reservation: MemoryReservation): Promise<Uint8Array | 400 | 503> {
+  const { path, raw } = c.req
+  const most = isAdminRoute(path) && !isConsole(path) ? MAX_ADMIN_BODY : MAX_BODY
   const pieces: Uint8Array[] = []
-  let size = 0
-  for await (const piece of body) {
-    pieces.push(piece)
-    size += piece.byteLength
-    if (size > MAX_BODY) break
+  try {
+    for await (const piece of nodePair(c).incoming?.iterator({ destroyOnReturn: false }) ?? raw.body ?? []) {
+      if (!reservation.add(piece.byteLength)) return 503
+      pieces.push(piece)
+      if (reservation.size > most) break
+    }
+  } catch {
+    return 400
   }
   return Buffer.concat(pieces)
 }

@@ -29,7 +29,7 @@ export interface Reached {
 const SILENCE = 500
 
 /** Standard output, reserved for messages, one a line. */
-export class Output {
+class Output {
   /** Resolves when the reader has closed it. */
   readonly broken: Promise<undefined>
   private break!: () => void

@@ -1,14 +1,14 @@
-import { statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import type { Guarded } from '../../access/connection-limits.ts'
 import { fromPaths } from '../../build/source.ts'
-import type { Table } from '../../build/types.ts'
+import type { Reload, Table } from '../../build/types.ts'
 import { withWhole } from '../../build/whole.ts'
 import type { Env, Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
-import { takePidFile } from '../../notify/pidfile.ts'
+import { takePidFile, writeReload } from '../../notify/pidfile.ts'
+import type { ReloadAnswer } from '../../notify/reload-answer.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../../server/gateway.ts'
 import { previewTable } from '../../server/live.ts'
 import { createReceivers, type Receivers } from '../../server/receivers.ts'
@@ -19,15 +19,13 @@ import { createLog, type Logger, logStream } from '../../telemetry/log.ts'
 import { watchEventLoop } from '../../telemetry/loop-delay.ts'
 import { catchUnexpected } from '../../telemetry/unexpected.ts'
 import { currentEnvironment } from '../env-files.ts'
-import { printFindings } from '../output.ts'
-import { ownCommand } from '../own-command.ts'
-import { loadSettings, settingsOption } from '../settings.ts'
-import { VERSION } from '../version.ts'
-import { banner, printedRoutes } from './banner.ts'
+import { failureOf, printFindings } from '../output.ts'
+import { ownCommand, VERSION } from '../own-command.ts'
+import { loadSettings, settingsOption, usualPaths } from '../settings.ts'
+import { banner, printedRoutes, refusal, warnOfOpen } from './banner.ts'
 import { drain } from './drain.ts'
 import { boundText, endListener, listen, mustBeFree } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
-import { refusal, warnOfOpen } from './open-routers.ts'
 import {
   drainTimeout,
   type Reached,
@@ -89,13 +87,13 @@ export function serveCommand(exit: (code: number) => void): Command {
 /** Serves until a signal ends it; returns the exit code. */
 async function serve(given: readonly string[], flags: ServeFlags): Promise<number> {
   if (flags.prefix !== undefined && !flags.stdio)
-    throw new Error('--prefix chooses what --stdio serves: give both, or none')
+    throw new Error('--prefix chooses what --stdio serves: add --stdio')
   const output = flags.stdio ? takeOutput() : undefined
   const { settings: read, wrongUse } = loadSettings(flags.settings, flags)
   if (!read) return wrongUse ? 2 : 1
   const settings = output ? withoutPorts(read, flags) : read
 
-  const paths = given.length || settings.storage ? given : [usualFolder(flags)]
+  const paths = given.length || settings.storage ? given : usualFolder(settings, flags)
   if (output && (flags.workers ?? process.env.PLANTGW_WORKERS ?? '1') !== '1')
     throw new Error('--stdio serves one client by one process: leave out --workers and PLANTGW_WORKERS')
   const logger = flags.quiet ? { ...settings.logger, level: atLeastWarn(settings) } : settings.logger
@@ -126,7 +124,7 @@ async function serve(given: readonly string[], flags: ServeFlags): Promise<numbe
     let code = 0
     const ended = signals.end.then((signal) => ({ signal }))
     const first = await Promise.race([started, ended])
-    if ('code' in first) return first.code
+    if ('code' in first) return first.code === 1 ? failureOf(paths) : first.code
     if ('signal' in first) {
       log.info(first, 'shutting down before the start was complete')
       started.catch(() => {})
@@ -141,7 +139,8 @@ async function serve(given: readonly string[], flags: ServeFlags): Promise<numbe
       log.info({ ...(signal && { signal }) }, `shutting down; waiting for calls in flight${again}`)
       await first.end(signal)
     }
-    await Promise.race([letGo(held), pause(END_LIMIT)])
+    // Milliseconds allowed for closing connections, children and stores: longer than the children's grace.
+    await Promise.race([letGo(held), pause(5_000)])
     removePid()
     log.flush?.()
     // Pending work, such as an unresponsive database, would keep the process alive.
@@ -154,22 +153,19 @@ async function serve(given: readonly string[], flags: ServeFlags): Promise<numbe
 }
 
 /** @throws Error if there is no `configs/` */
-function usualFolder({ quiet }: ServeFlags): string {
-  const folder = 'configs'
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+function usualFolder(settings: Settings, { quiet }: ServeFlags): string[] {
+  const paths = usualPaths(settings)
+  if (paths.length === 0)
     throw new Error(
       'give configuration files or folders, or settings with a `storage`; or write a first configuration with `plantgw init`',
     )
-  if (!quiet) process.stderr.write(`plantgw: no paths are given: serving ${folder}/\n`)
-  return folder
+  if (!quiet) process.stderr.write(`plantgw: no paths are given: serving ${paths.join()}/\n`)
+  return paths
 }
 
 function atLeastWarn({ logger: { level } }: Settings): Settings['logger']['level'] {
   return level === 'error' || level === 'silent' ? level : 'warn'
 }
-
-/** Milliseconds allowed for closing connections, children and stores: longer than the children's grace. */
-const END_LIMIT = 5_000
 
 /** Closers of acquired resources; the last is called first. */
 type Held = (() => unknown)[]
@@ -246,6 +242,7 @@ async function start({
     version: VERSION,
     skipInvalid,
     ...hooks,
+    store,
     ...(pool && { workers: pool }),
   }
   if (flags.printRoutes) return { code: await printRoutes(options) }
@@ -323,7 +320,13 @@ async function reachHttp(
       // The reader of an audit log on standard output expects nothing else.
       const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
       if (!flags.quiet)
-        out.write(banner(gateway.table(), settings, port, { ...flags, command: ownCommand('.') }))
+        out.write(
+          banner(gateway.table(), settings, port, {
+            ...flags,
+            ...(settings.admin?.token !== undefined && { code: gateway.console.logins.code() }),
+            command: ownCommand('.'),
+          }),
+        )
     },
     drain(signal) {
       // Ctrl-C is interactive: no load balancer has to notice first.
@@ -370,18 +373,27 @@ async function printRoutes(options: GatewayOptions): Promise<number> {
   return hasErrors(findings) ? 1 : 0
 }
 
+function shownErrors({ findings }: Reload) {
+  const errors = findings.filter(({ severity }) => severity === 'error').slice(0, 20)
+  return errors.map(({ severity, file, message }) => ({ severity, file, message }))
+}
+
 /** Reloads on signals and, if configured, at intervals. */
 function watchReloads(gateway: Gateway, settings: Settings, manager: ServiceManager): { stop: () => void } {
   let stopped = false
   // The result or failure is logged.
-  const reload = (trigger: string, then = () => {}) => {
-    if (!stopped) gateway.reloads.request(trigger).then(then, then)
-  }
+  const reload = (trigger: string) => (stopped ? undefined : gateway.reloads.request(trigger))
   onHangUps((signal) => {
     manager.reloading()
-    reload(signal, manager.ready)
+    const began = Date.now()
+    const write = (result: ReloadAnswer) => {
+      if (settings.pid !== undefined) writeReload(settings.pid, { ...result, began })
+      manager.ready()
+    }
+    const failed = ({ message }: Error) => write({ findings: [{ severity: 'error', message }] })
+    reload(signal)?.then((made) => write({ ...made, findings: shownErrors(made) }), failed)
   })
-  const interval = () => reload('interval')
+  const interval = () => void reload('interval')?.catch(() => {})
   const timer = settings.reload_switch ? setInterval(interval, settings.reload_interval) : undefined
   return {
     // The SIGHUP handler stays: without it, the signal would end the process during its calls.

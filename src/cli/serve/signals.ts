@@ -1,7 +1,7 @@
 import { RELOAD_SIGNALS } from '../../notify/signal.ts'
 
 /** Signals handled by `plantgw serve`. */
-export interface Signals {
+interface Signals {
   /** Resolves with the name of the first SIGTERM or SIGINT. */
   readonly end: Promise<string>
   /** Called at the second one, before the process exits with code 1. */

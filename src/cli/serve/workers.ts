@@ -41,22 +41,16 @@ const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 10_000
 /** Milliseconds of service after which the pauses are short again. */
 const STEADY = 30_000
-/** Starts that may fail one after another while no worker serves. */
-const MAX_FAILED = 5
-/** Workers that may end while they try a change before the others: the change may be the cause. */
-const MAX_TRIES = 2
 /** Milliseconds that a worker has to start, or to reload. */
 const START_TIMEOUT = 120_000
-/** Milliseconds between two questions whether a worker is well, and how many of these may pass without its answer. */
+/** Milliseconds between two questions whether a worker is well. */
 const BEAT = 5_000
-const MAX_SILENT = 6
-/** Milliseconds beyond the drain of a worker, and those to end after it. */
+/** Milliseconds beyond the drain of a worker. */
 const DRAIN_SPARE = 3_000
-const END_TIMEOUT = 2_000
 /** Milliseconds for the metrics and the status of a worker. */
 const ANSWER_TIMEOUT = 5_000
 
-export interface PoolOptions {
+interface PoolOptions {
   settings: Settings
   version: string
   log: Logger
@@ -120,7 +114,6 @@ export class Pool implements Workers {
   private readonly children = new Set<ChildProcess>()
   private readonly begins: Omit<Beginning, 'worker' | 'served'>
   private served: InService = { table: EMPTY_TABLE, env: {} }
-  /** The counts of workers that have ended. */
   private ended: Counted | undefined
   private readonly timers = new Set<NodeJS.Timeout>()
   private beat: NodeJS.Timeout | undefined
@@ -275,12 +268,12 @@ export class Pool implements Workers {
     clearInterval(this.beat)
     const ends = [...this.children].map((child) => new Promise((resolve) => child.once('exit', resolve)))
     for (const child of this.children) if (child.connected) child.disconnect()
-    await late(END_TIMEOUT, Promise.all(ends)).catch(() => {
+    await late(2_000, Promise.all(ends)).catch(() => {
       for (const child of this.children) child.kill('SIGKILL')
     })
   }
 
-  /** Lines of JSON are of the log; what else a worker writes goes out as it is. */
+  /** Passes JSON lines to the log, and other output to standard error. */
   private onLine = (line: string): void => {
     if (line.startsWith('{"level":')) this.options.stream.write(`${line}\n`)
     else if (line) process.stderr.write(`${line}\n`)
@@ -305,7 +298,8 @@ export class Pool implements Workers {
    */
   private async reloadOne(left: Member[], change: Change): Promise<Refused | undefined> {
     let fault: TableRefused | undefined
-    for (const one of left.slice(0, MAX_TRIES)) {
+    // Workers that may end while they try a change before the others: the change may be the cause.
+    for (const one of left.slice(0, 2)) {
       left.shift()
       try {
         return await this.reload(one, change)
@@ -448,7 +442,8 @@ export class Pool implements Workers {
       { worker: number, reason: why, again },
       before ? 'a worker has ended' : 'a worker did not start',
     )
-    if (this.unstarted > MAX_FAILED && !this.isServing()) {
+    // Starts that may fail one after another while no worker serves.
+    if (this.unstarted > 5 && !this.isServing()) {
       this.fail(new Error(`worker ${number} cannot be started: ${why}`))
       return
     }
@@ -511,7 +506,7 @@ function lookAt(member: Member): void {
     channel.ask('beat', undefined).then(heard, () => {})
   }
   // Counted in questions, as this process may have been the one that stood still.
-  if (++member.silent > MAX_SILENT) fail(LATE)
+  if (++member.silent > 6) fail(LATE)
 }
 
 /** The worker for the next connection comes first: one that answers, has the fewest, and waits for its turn longest. */

@@ -11,7 +11,7 @@ import {
 } from '../../findings/index.ts'
 import { formatOption, wholeNumber } from '../options.ts'
 import { wantsColor, withoutSecrets } from '../output.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../own-command.ts'
 
 /** Output of a checking command. */
 interface Output {
@@ -41,7 +41,7 @@ export const FORMATS = {
     formatJunit(findings, { files: [...sources.keys()], failure }),
 } satisfies Record<string, (output: Output) => string>
 
-export type Format = keyof typeof FORMATS
+type Format = keyof typeof FORMATS
 
 /** Output flags, and flags that make the command fail. */
 export interface ReportFlags {

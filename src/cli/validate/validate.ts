@@ -1,15 +1,48 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { isForeign } from '../../build/advice.ts'
 import { check, rulesOf } from '../../build/check-configurations.ts'
-import { readSettings } from '../../checks/index.ts'
-import { secretsIn } from '../../checks/practice/index.ts'
-import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../config/index.ts'
+import { type Fixed, fixFile } from '../../checks/fix.ts'
+import { type CheckOptions, checkTogether, readConfigurations, readSettings } from '../../checks/index.ts'
+import { lintPractice, secretsIn } from '../../checks/practice/index.ts'
+import { lintTemplates } from '../../checks/templates/index.ts'
+import {
+  DEFAULT_LIMITS,
+  type Env,
+  LINT_CONFIG_FILE,
+  type LintConfig,
+  leadsOutside,
+  outsideFinding,
+  type ReadConfiguration,
+  readLintConfig,
+  type Settings,
+  type Source,
+} from '../../config/index.ts'
 import { connectionFindings, machineFindings } from '../../endpoints/needs.ts'
-import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../../findings/index.ts'
+import {
+  applyIgnores,
+  CHECKS,
+  type CheckName,
+  CODES,
+  checkOf,
+  type Finding,
+  type FindingCode,
+  printableLines,
+  select,
+} from '../../findings/index.ts'
+import { replaceFile } from '../../store/file.ts'
+import { nearest } from '../../text/index.ts'
 import { environmentOf } from '../env-files.ts'
-import { localEnvironment, settingsOption, settingsSource } from '../settings.ts'
-import { fixFiles, printFixed } from './fix.ts'
-import { type PolicyFlags, readPolicy, withCheckOptions, withLintConfig } from './policy.ts'
+import { failureOf } from '../output.ts'
+import {
+  environmentFor,
+  environmentOption,
+  namedSource,
+  settingsOption,
+  settingsSource,
+  usualPaths,
+} from '../settings.ts'
 import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
 
 interface ValidateFlags extends ReportFlags, PolicyFlags {
@@ -24,7 +57,7 @@ export function validateCommand(exit: (code: number) => void): Command {
     .description('Find the errors of configurations before they are served.')
     .argument(
       '[paths...]',
-      'configuration files or folders; - for standard input; absent: the settings, and the folder that their `storage` names',
+      'configuration files or folders; - for standard input (default: the settings and the folder of their `storage`, else configs/)',
     )
     .addOption(settingsOption('also check this settings file'))
     .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
@@ -43,10 +76,10 @@ export function lintTemplatesCommand(exit: (code: number) => void): Command {
   const command = new Command('lint-templates')
     .description('Find mistakes in templates: names, operators, quotes, and bodies that are not JSON.')
     .argument('<paths...>', 'configuration files or folders; - for standard input')
+    .addOption(environmentOption())
     .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
-  return withReportOptions(withLintConfig(command)).action(
-    async (paths: string[], flags: ReportFlags & PolicyFlags & { fix?: boolean }) =>
-      exit(await validate(paths, flags, { has: isOfTemplates, hasFinding: isUnquoted })),
+  return withReportOptions(withLintConfig(command)).action(async (paths: string[], flags: ValidateFlags) =>
+    exit(await validate(paths, flags, { has: isOfTemplates, hasFinding: isUnquoted })),
   )
 }
 
@@ -85,12 +118,15 @@ async function validate(
   flags: ValidateFlags,
   scope: Scope = EVERYTHING,
 ): Promise<number> {
-  const source = scope === EVERYTHING ? settingsSource(flags.settings) : undefined
+  const isWhole = scope === EVERYTHING
+  const source = isWhole ? settingsSource(flags.settings) : undefined
   const read = source && readSettings(source, process.env)
   const { settings, findings: ofSettings = [] } = read ?? {}
-  const env = settings ? environmentOf(settings) : localEnvironment()
-  if (given.length === 0 && !source) throw new Error('name configurations, or a settings file by --settings')
-  const paths = given.length > 0 ? given : pathsOf(settings)
+  const env = isWhole ? environmentOf(settings ?? {}) : environmentFor(flags.settings)?.env
+  if (!env) return 1
+  const paths = given.length > 0 ? given : read && !settings ? [] : usualPaths(settings ?? {})
+  if (paths.length === 0 && !source)
+    throw new Error('nothing to validate: pass files or folders, or --settings')
   const policy = readPolicy(paths, flags)
   const within = (found: Finding, text: string | undefined) =>
     scope.has(found.code) || scope.hasFinding(found, text)
@@ -111,7 +147,7 @@ async function validate(
   })
   const asks = asking(flags)
   const placed = source && read && settings && { settings, file: source.file, locate: read.locate }
-  const reached = asks('endpoints') ? await endpoints(configurations, settings?.limits) : []
+  const reached = asks('endpoints') ? await endpoints(configurations, env, settings) : []
   const connected = asks('connections') ? await connectionFindings(placed, configurations) : []
   const besides = [source, policy.source].flatMap((one) => one ?? [])
   const texts = new Map([...besides.map(({ file, text }) => [file, text] as const), ...sources])
@@ -132,16 +168,11 @@ async function validate(
   // Comments also silence findings in files whose text is not shown.
   const whole = new Map([...texts, ...configurations.map(({ file, text }) => [file, text] as const)])
   const selected = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
-  // Without other files, the settings themselves count.
-  const files = sources.size + (given.length > 0 ? 0 : 1)
+  // Without named files, the settings themselves count.
+  const files = sources.size + (given.length > 0 || !source ? 0 : 1)
   const { text, code } = report(selected, texts, flags, `${fileCount(files)}, nothing wrong`)
   printFixed(text, fixed, flags.format)
-  return code
-}
-
-/** The configuration folder in the settings. */
-function pathsOf(settings: Settings | undefined): string[] {
-  return settings?.storage?.type === 'directory' ? [settings.storage.path] : []
+  return code && failureOf(given)
 }
 
 /** Which checks run: those that use the network only if named, or with `--all`. */
@@ -156,10 +187,14 @@ function asking({ endpoints, all, only = [], skip = [] }: ValidateFlags): (check
 }
 
 /** Loaded on demand, as loading takes longer than most checks. */
-async function endpoints(read: readonly ReadConfiguration[], limits = DEFAULT_LIMITS): Promise<Finding[]> {
+async function endpoints(
+  read: readonly ReadConfiguration[],
+  env: Env,
+  { limits = DEFAULT_LIMITS, tenants }: Partial<Pick<Settings, 'limits' | 'tenants'>> = {},
+): Promise<Finding[]> {
   const { runChecks } = await import('../check-endpoints/check-endpoints.ts')
   const { endpointFindings } = await import('../../endpoints/index.ts')
-  const { checks, cancelled } = await runChecks(read, { limits })
+  const { checks, cancelled } = await runChecks(read, { env, limits, tenants })
   if (cancelled) throw new Error('cancelled')
   return endpointFindings(checks)
 }
@@ -168,4 +203,173 @@ async function endpoints(read: readonly ReadConfiguration[], limits = DEFAULT_LI
 function isProduction(settings: Settings | undefined): boolean {
   const local = !settings || /^(?:localhost|127\.[\d.]+|::1)$/i.test(settings.host)
   return !local || process.env.NODE_ENV === 'production'
+}
+
+/** Result of `--fix`. */
+interface FixedFiles {
+  /** A line for each fix. */
+  lines: string
+  /** The fixed text of standard input, if that was read. */
+  stdin: string | undefined
+}
+
+/**
+ * Fixes files in place if unambiguous: names one edit away from the only candidate, slashes of prefixes, quotes of
+ * truth values, what tools repeat. Comments and layout stay.
+ * @param wanted findings that may be fixed
+ */
+export async function fixFiles(
+  paths: readonly string[],
+  env: Env,
+  rules: CheckOptions,
+  wanted: (findings: Finding[], read: ReadConfiguration) => Finding[],
+): Promise<FixedFiles> {
+  const find = (read: ReadConfiguration) =>
+    wanted(
+      [
+        ...read.findings,
+        ...checkTogether([read], rules),
+        ...lintTemplates(read, env),
+        ...lintPractice(read, rules),
+      ],
+      read,
+    )
+  let lines = ''
+  let stdin: string | undefined
+  for (const read of (await readConfigurations(paths, env)).configurations) {
+    const { read: now, fixed } = fixFile(read, env, find)
+    lines += fixed.map(fixedLine).join('')
+    if (read.file === '-') stdin = now.text
+    else if (fixed.length > 0) await rewrite(read, now.text)
+  }
+  return { lines, stdin }
+}
+
+/**
+ * Prints the fixes, then the report. If the fixed text goes to standard output, both go to standard error; a
+ * machine-readable report stays complete.
+ */
+export function printFixed(
+  report: string,
+  { lines, stdin }: FixedFiles,
+  format: ReportFlags['format'],
+): void {
+  if (stdin !== undefined) process.stdout.write(stdin)
+  const out = stdin === undefined ? process.stdout : process.stderr
+  const ofFixes = format === 'text' ? out : process.stderr
+  ofFixes.write(lines)
+  out.write(report)
+}
+
+/** `a.yaml:3:5: fixed: `/user/` → `/user``, with a line feed. */
+function fixedLine({ finding: { file, fix, code, message }, was, now }: Fixed): string {
+  const { line, column } = fix!.range.start
+  const what = was.includes('\n') ? `${message} [${code}]` : `\`${was}\` → \`${now}\``
+  const place = `${file === '-' ? '<stdin>' : file}:${line}:${column}`
+  return `${printableLines(`${place}: fixed: ${what}`)}\n`
+}
+
+/**
+ * Replaces the file atomically, keeping its mode and links.
+ * @throws Error if it changed meanwhile, or cannot be written
+ */
+async function rewrite({ file, text }: ReadConfiguration, fixed: string): Promise<void> {
+  const path = realpathSync(file)
+  const before = readFileSync(path, 'utf8')
+  // The reader removes a byte order mark.
+  const mark = before.startsWith('\ufeff') ? '\ufeff' : ''
+  if (before !== mark + text) throw new Error(`${file} changed in the meantime and was not written`)
+  await replaceFile(path, `${path}.${process.pid}.tmp`, [mark + fixed], statSync(path).mode)
+}
+
+/** Flags that select findings. */
+export interface PolicyFlags {
+  only?: string[]
+  skip?: string[]
+  lintConfig?: string
+}
+
+/** Adds the options that select checks. */
+export function withCheckOptions(command: Command): Command {
+  const checks = Object.keys(CHECKS).join(', ')
+  return command
+    .option('--only <checks>', `run only these checks (${checks}) or codes (comma-separated)`, names, [])
+    .option('--skip <checks>', 'skip these checks or codes (comma-separated)', names, [])
+}
+
+/** Adds the option of the lint configuration. */
+export function withLintConfig(command: Command): Command {
+  return command.option(
+    '--lint-config <file>',
+    `lint configuration (default: ${LINT_CONFIG_FILE} in this folder or beside the first path)`,
+  )
+}
+
+/** @throws Error for an unknown check or code */
+function names(text: string, before: readonly string[]): string[] {
+  const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
+  const given = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
+  const unknown = given.find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const close = nearest(unknown, known)
+    const hint = close ? `did you mean ${close}?` : `checks are ${Object.keys(CHECKS).join(', ')}`
+    throw new Error(`unknown check or code ${JSON.stringify(unknown)}: ${hint}`)
+  }
+  return [...before, ...given]
+}
+
+interface Policy {
+  config: LintConfig
+  /** Findings about the lint configuration itself. */
+  findings: Finding[]
+  source: Source | undefined
+  /**
+   * Removes findings silenced by comments, flags and the lint configuration, and sets severities; sorted.
+   * @param unread unreadable files
+   * @param ran whether a code was checked
+   */
+  apply(
+    findings: readonly Finding[],
+    sources: ReadonlyMap<string, string>,
+    unread: ReadonlySet<string>,
+    ran: (code: FindingCode) => boolean,
+  ): Finding[]
+}
+
+/** @throws Error if the file of `--lint-config` is unreadable */
+export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy {
+  const read = namedSource(flags.lintConfig ?? findLintConfig(paths), 'lint configuration')
+  const { config = { severity: {}, limits: {} }, findings: all } = readLintConfig(read, process.env)
+  // A discovered file may be a link planted by anyone who can write to the folder.
+  const isHidden =
+    read !== undefined && flags.lintConfig === undefined && leadsOutside(read.file, dirname(read.file))
+  const source = isHidden ? { file: read.file, text: '' } : read
+  const findings = isHidden && all.length > 0 ? [outsideFinding(read.file)] : all
+  const selection = { only: flags.only ?? [], skip: flags.skip ?? [], severity: config.severity }
+  return {
+    config,
+    findings,
+    source,
+    apply(found, sources, unread, ran) {
+      const isKnown = (code: FindingCode, file: string) => ran(code) && !unread.has(file)
+      return select(applyIgnores(found, sources, { ran: isKnown }), selection, unread)
+    },
+  }
+}
+
+/** Excludes pipes and devices, which could be endless; errors are reported when the path is read. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+function findLintConfig([first = '.']: readonly string[]): string | undefined {
+  const folders = ['.', first, dirname(first)]
+  return folders.map((folder) => join(folder, LINT_CONFIG_FILE)).find(isFile)
 }

@@ -24,9 +24,6 @@ export function addFormats(ajv: Ajv2020): void {
   }
 }
 
-/** Nothing of these formats is longer; `uri` and its kin are held against their characters only beyond it. */
-const MAX_FORMAT = 4096
-const MAX_URL = 65_536
 /** A scheme, where there must be one, and characters of RFC 3986. */
 const URI_CHARACTERS = /^[a-z][a-z0-9+\-.]*:[\w\-.~:/?#[\]@!$&'()*+,;=%]*$/i
 const REFERENCE_CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()*+,;=%"]*$/
@@ -51,14 +48,14 @@ export function boundedFormat<Format>(name: string, format: Format): Format {
   if (name === 'url') return isUrl as Format
   const check = checkOf(format)
   if (!check || ANY_LENGTH.has(name)) return format
-  const bounded = (text: string) => (text.length <= MAX_FORMAT ? check(text) : (LONG[name]?.(text) ?? false))
+  // Nothing of these formats is longer; `uri` and its kin are held against their characters only beyond it.
+  const bounded = (text: string) => (text.length <= 4096 ? check(text) : (LONG[name]?.(text) ?? false))
   const definition = format as FormatDefinition
   return (
     typeof format === 'object' && !(format instanceof RegExp) ? { ...definition, validate: bounded } : bounded
   ) as Format
 }
 
-/** The check of a string format. */
 function checkOf(format: unknown): ((text: string) => boolean) | undefined {
   if (format instanceof RegExp) return (text) => format.test(text)
   if (typeof format === 'function') return format as (text: string) => boolean
@@ -68,5 +65,5 @@ function checkOf(format: unknown): ((text: string) => boolean) | undefined {
 }
 
 function isUrl(text: string): boolean {
-  return text.length <= MAX_URL && /^(?:https?|ftp):\/\/\S+$/i.test(text) && URL.canParse(text)
+  return text.length <= 65_536 && /^(?:https?|ftp):\/\/\S+$/i.test(text) && URL.canParse(text)
 }

@@ -29,7 +29,7 @@ export function withinWork<T>(steps: number, run: () => T): T {
 }
 
 /** @throws WorkError when nothing is left */
-export function spend(steps: number): void {
+function spend(steps: number): void {
   left -= steps
   if (left >= 0) return
   if (turn) throw new WorkError('too much work')
@@ -37,7 +37,7 @@ export function spend(steps: number): void {
 }
 
 /** A different object for each `withinWork`, undefined outside: what is known for that time can be tied to it. */
-export function currentTurn(): object | undefined {
+function currentTurn(): object | undefined {
   return turn
 }
 
@@ -252,7 +252,7 @@ export function doublesOf(value: Json): Json {
  * Makes keys that are the same exactly for values that JSON Schema takes for equal (2020-12 core, 4.2.2): numbers by
  * their mathematical value, objects whatever the order of their members. Takes time linear to all that is asked for.
  */
-export class Keys {
+class Keys {
   readonly #made = new Map<string, Key>()
   readonly #known = new WeakMap<object, Key>()
 
@@ -307,8 +307,8 @@ export class Keys {
   }
 }
 
-export type Scalar = null | boolean | number | string
-export class Key {
+type Scalar = null | boolean | number | string
+class Key {
   constructor(readonly number: number) {}
 }
 

@@ -19,7 +19,7 @@ function ajv(): Ajv2020 {
   return shared
 }
 
-export interface SchemaFault {
+interface SchemaFault {
   code: 'invalid-schema' | 'unsupported-pattern'
   /** Into the schema. */
   path: Path
@@ -154,8 +154,6 @@ function metaWords(error: ErrorObject, value: unknown): Omit<SchemaFault, 'code'
   return { message: `\`${key}\` ${message}`, hint: 'Fix the schema' }
 }
 
-const MAX_DEFAULT_WORK = 4_000_000
-
 /**
  * A short validation error; undefined if the value is valid, or the schema cannot be used.
  */
@@ -166,7 +164,7 @@ export function schemaErrors(
 ): string | undefined {
   try {
     const validate = foreignAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
-    if (withinWork(MAX_DEFAULT_WORK, () => validate(value))) return undefined
+    if (withinWork(4_000_000, () => validate(value))) return undefined
     return misfit(validate.errors![0]!, value, describe)
   } catch {
     return undefined

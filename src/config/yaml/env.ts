@@ -3,7 +3,7 @@ import { secretOf } from '../secret-files.ts'
 import { readsNoFiles } from '../tenant-env.ts'
 
 /** A piece of the replaced text: `[start, end)` there comes from `[from, to)` of the text before. */
-export interface Piece {
+interface Piece {
   start: number
   end: number
   from: number
@@ -12,7 +12,7 @@ export interface Piece {
   copied: boolean
 }
 
-export interface EnvProblem {
+interface EnvProblem {
   kind: 'unset' | 'syntax' | 'file'
   /** Name of the variable, path of the file with why it cannot be read, or the text that looks like a variable. */
   name: string
@@ -21,7 +21,7 @@ export interface EnvProblem {
   to: number
 }
 
-export interface Replaced {
+interface Replaced {
   text: string
   pieces: Piece[]
   problems: EnvProblem[]

@@ -13,7 +13,6 @@ export interface Member {
 export interface YamlNode {
   start: number
   end: number
-  /** The event, for a scalar. */
   scalar?: ScalarEvent
   /** The text of a scalar, decoded, before variables are replaced. */
   source?: string

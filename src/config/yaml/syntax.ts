@@ -2,14 +2,12 @@ import { type Event, parseEvents, YAMLException } from 'js-yaml'
 import { type Finding, finding, type Range } from '../../findings/index.ts'
 import { positionsOf } from '../../text/index.ts'
 import type { Source } from '../model.ts'
+import { type Uneven, unevenLine } from './indentation.ts'
 
 /** Bytes. A larger file is taken for an accident and refused. */
 export const MAX_FILE_SIZE = 4 * 1024 * 1024
 /** Bytes of the file of a tenant: all tenants wait while it is read. */
 export const MAX_TENANT_FILE = 256 * 1024
-
-/** Nesting that the parser, which recurses, accepts; `values.ts` accepts less of collections. */
-const MAX_PARSER_DEPTH = 500
 
 /** The first document of a file. */
 export interface Parsed {
@@ -103,7 +101,8 @@ function eventsOf(text: string): Event[] {
   }
 }
 
-const OPTIONS = { filename: '', maxDepth: MAX_PARSER_DEPTH }
+// Nesting that the parser, which recurses, accepts; `values.ts` accepts less of collections.
+const OPTIONS = { filename: '', maxDepth: 500 }
 
 /** Whether `relaxed` may help: at a bracket, or behind a tab in the line. */
 function isIndentation(error: unknown, text: string): boolean {
@@ -208,6 +207,10 @@ function explain(error: YAMLException, text: string): Explained {
     const start = key?.start ?? lineStart
     return explained(MERGE_CONFLICT, start, start + (key?.text ?? line).length)
   }
+  const uneven = /indent|multiline key|expected ':'|^end of the stream/.test(reason)
+    ? unevenIn(text, at)
+    : undefined
+  if (uneven) return explained([uneven.message, uneven.hint], uneven.start)
   const template = BARE_TEMPLATE.exec(line)
   if (template) {
     const start = lineStart + template.index
@@ -238,6 +241,7 @@ function explain(error: YAMLException, text: string): Explained {
   const indent = line.search(/\S/)
   const words = wordsOf(error, line, at - lineStart)
   if (words === UNEVEN && indent >= 0) return explained(words, lineStart + indent)
+  if (words === NO_COLON) return explained(words, lineStart + indent, lineStart + line.trimEnd().length)
   // The parser has passed the `*` or `&` without a name.
   return /^name of an a/.test(reason) ? explained(words, at - 1) : explained(words)
 }
@@ -303,6 +307,11 @@ function openerBefore(text: string, at: number): number {
   return open.at(-1) ?? -1
 }
 
+function unevenIn(text: string, at: number): Uneven | undefined {
+  if (text.length > MAX_TENANT_FILE) return undefined
+  return unevenLine(text, at, (offset) => isWhole(text.slice(0, offset)))
+}
+
 function isWhole(text: string): boolean {
   try {
     eventsOf(text)
@@ -340,6 +349,7 @@ function wordsOf({ reason = '' }: YAMLException, line: string, column: number): 
   if (/[%@`]/.test(char))
     return [`a value without quotes cannot start with ${char}`, 'Put the value in quotes']
   if (/[\]}]/.test(char)) return [`this \`${char}\` closes nothing`, 'Remove it, or put the value in quotes']
+  if (/^\s*[\w-]+\s*$/.test(line)) return NO_COLON
   return ['unexpected text after the value', said[1]]
 }
 

@@ -20,16 +20,12 @@ import { replaceEnv } from './env.ts'
 import { type Member, placeInScalar, type YamlNode } from './places.ts'
 import { type Parsed, QUOTE_TEMPLATE } from './syntax.ts'
 
-/** Deeper nesting is refused. */
-const MAX_DEPTH = 100
 /** So many values may be read through aliases of one file. */
 const MAX_ALIASED = 100_000
-/** So many tags without a meaning in JSON are reported. */
-const MAX_TAGS = 100
 /** A plain key whose value is merged into the map. */
 const MERGE_KEY = '<<'
 
-export interface Values {
+interface Values {
   value: Json
   root: YamlNode | undefined
   findings: Finding[]
@@ -41,6 +37,14 @@ export interface Values {
 export function readValues(source: Source, env: Env, parsed: Parsed, shape: Shape): Values {
   return new ValueReader(source, env, parsed).document(shape)
 }
+
+/** The value is used all the same. */
+const STILL_READ: ReadonlySet<Finding['code']> = new Set([
+  'env-syntax',
+  'duplicate-key',
+  'renamed-key',
+  'yaml-warning',
+])
 
 type Report = [Finding['code'], string, Parameters<typeof finding>[3]?]
 interface Read {
@@ -92,7 +96,7 @@ class ValueReader {
   #report(node: YamlNode, ...[code, message, more]: Report): void {
     const range = more?.range ?? this.parsed.range(node.start, node.end)
     // The value of an anchor is read again for each alias, and reported once.
-    if (code !== 'env-syntax' && code !== 'duplicate-key') this.#spoilt.add(node)
+    if (!STILL_READ.has(code)) this.#spoilt.add(node)
     const key = `${code} ${range.start.offset} ${range.end.offset}`
     if (!this.#findings.has(key))
       this.#findings.set(key, finding(code, this.source.file, message, { ...more, range }))
@@ -106,9 +110,9 @@ class ValueReader {
     this.#anchor(event, at)
     if (event.type === EVENT_ID.SCALAR) return this.#scalar(event, shape)
     const { start } = event as MappingEvent
-    if (this.#open.size >= MAX_DEPTH) {
+    if (this.#open.size >= 100) {
       const node = this.#skip()
-      this.#report(node, 'yaml-syntax', `nested deeper than ${MAX_DEPTH} levels`, { hint: 'Flatten it' })
+      this.#report(node, 'yaml-syntax', `nested deeper than 100 levels`, { hint: 'Flatten it' })
       return { value: null, node }
     }
     const node: YamlNode = { start, end: start }
@@ -140,8 +144,9 @@ class ValueReader {
     const value: Json[] = []
     while (this.#events[this.#at]!.type !== EVENT_ID.POP) {
       const item = this.#read(shape)
+      const isJoined = this.#checkJoined(item.node, shape.kind === 'text')
       node.items.push(item.node)
-      value.push(item.value)
+      value.push(isJoined ? null : item.value)
     }
     return value
   }
@@ -153,7 +158,8 @@ class ValueReader {
     const merges: Read[] = []
     while (this.#events[this.#at]!.type !== EVENT_ID.POP) {
       const key = this.#key()
-      const name = key.source
+      const name = shape.renamed.get(key.source ?? '') ?? key.source
+      if (name !== key.source) this.#reportRenamed(name!, key)
       if (name === undefined) {
         this.#reportKey(key, node)
         this.#skip()
@@ -165,12 +171,41 @@ class ValueReader {
         if (first) this.#reportTwice(name, key, first)
         const child = memberShape(shape, name)
         const read = this.#read(child)
+        this.#checkJoined(read.node, false)
         members.set(name, { key, value: read.node })
         if (!isLeftOut(read.value, name, child, shape)) setOwn(value, name, read.value)
       }
     }
     for (const merged of merges) this.#merge(value, members, merged)
     return value
+  }
+
+  /** A plain text over several lines may hold what was meant as an item. @returns whether its value is useless */
+  #checkJoined(node: YamlNode, isItem: boolean): boolean {
+    if (node.scalar?.style !== SCALAR_STYLE.PLAIN) return false
+    const at = /\n[ \t]*- /.exec(this.#text.slice(node.start, node.end))
+    if (!at) return false
+    const start = node.start + at.index + at[0].length - 2
+    this.#report(
+      node,
+      isItem ? 'yaml-syntax' : 'yaml-warning',
+      `this \`- \` begins no item: its line is indented too far, and continues the text before it`,
+      {
+        range: this.parsed.range(start, start + 1),
+        hint: isItem
+          ? 'Indent it like the `- ` of the item before'
+          : 'Put the text in quotes, or remove it before the list',
+      },
+    )
+    return isItem
+  }
+
+  #reportRenamed(name: string, key: YamlNode): void {
+    const range = this.parsed.range(key.start, key.end)
+    this.#report(key, 'renamed-key', `\`${key.source}\` is now called \`${name}\``, {
+      hint: `Write \`${name}\``,
+      fix: { range, text: name },
+    })
   }
 
   #reportTwice(name: string, key: YamlNode, first: YamlNode): void {
@@ -364,7 +399,7 @@ class ValueReader {
     const written = this.#text.slice(tagStart, tagEnd)
     const name = written === '!' ? 'str' : this.#tagName(written)
     if (kind === 'scalar' ? SCALAR_TAGS.has(name) : written === '!' || name === kind) return name
-    if (this.#tags++ < MAX_TAGS)
+    if (this.#tags++ < 100)
       this.#findings.set(
         `tag ${tagStart}`,
         finding('not-json', this.source.file, `the tag \`${written}\` has no JSON equivalent`, {
@@ -424,7 +459,6 @@ function endOfBlock(text: string, { valueStart, valueEnd, chomping }: ScalarEven
   return newline < 0 ? valueEnd : Math.min(valueEnd, newline + 1)
 }
 
-/** The shape of a map's member. */
 function memberShape(shape: Shape, name: string): Shape {
   const isFree = name.startsWith('x-') && shape.kind === 'map'
   // In an object of strings, keys `x-…` are strings like the others.

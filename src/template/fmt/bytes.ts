@@ -72,7 +72,6 @@ function sequenceLength(bytes: Uint8Array, at: number): number {
   return length
 }
 
-/** Length in bytes. */
 export function byteLength(text: string): number {
   return NON_ASCII.test(text) ? toBytes(text).length : text.length
 }

@@ -7,10 +7,6 @@ import { sortKeys } from './bytes.ts'
 import { formatFloat } from './numbers.ts'
 import { GoTime } from './time.ts'
 
-/** Maximum nesting. */
-const MAX_DEPTH = 1000
-/** A list that contains itself several times could have more items than memory. */
-const MAX_ITEMS = 1_000_000
 /** So could one that contains a long text many times. */
 const MAX_TEXT = 2 * DEFAULT_TEMPLATE_LIMITS.output
 /** Items and members written so far. */
@@ -69,7 +65,6 @@ function jsonList(list: readonly unknown[], html: boolean, indented: boolean, de
   return text === '' ? '[]' : `[${text}${line}]`
 }
 
-/** A key and its JSON text. */
 type Quoted = readonly [key: string, text: string]
 
 function jsonMap(
@@ -110,9 +105,10 @@ function quotedKeys(keys: readonly string[], html: boolean): Quoted[] {
 }
 
 function count(more: number, depth: number): void {
-  if (depth > MAX_DEPTH) throw new Fault('limit', `a value is nested deeper than ${MAX_DEPTH}`)
+  if (depth > 1000) throw new Fault('limit', `a value is nested deeper than 1000`)
   written += more
-  if (written > MAX_ITEMS) throw new Fault('limit', `a value has more than ${MAX_ITEMS} items`)
+  // A list that contains itself several times could have more items than memory.
+  if (written > 1_000_000) throw new Fault('limit', `a value has more than 1000000 items`)
 }
 
 /** @throws Fault `limit` */

@@ -191,7 +191,6 @@ class Printer {
   }
 }
 
-/** Formats one argument by one verb. */
 function formatArgument(value: unknown, verb: string, flags: Flags, go: boolean): string {
   if (!go) {
     const text = formatDialect(value, verb, flags)
@@ -250,11 +249,10 @@ function formatScalar(value: unknown, verb: string, flags: Flags): string | unde
 
 /** Items of the value being printed. */
 let visited = 0
-const MAX_ITEMS = 2_000_000
 
 function formatValue(value: unknown, verb: string, flags: Flags, depth: number): string {
   visited = depth === 0 ? 0 : visited + 1
-  if (depth > 1000 || visited > MAX_ITEMS)
+  if (depth > 1000 || visited > 2_000_000)
     throw new Fault('limit', 'a value is nested too deeply, or too large')
   switch (kindOf(value)) {
     case 'slice': {

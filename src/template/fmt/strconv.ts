@@ -121,7 +121,7 @@ const HEX_FLOAT = /^([+-]?)0[xX]([0-9a-fA-F_]*)(?:\.([0-9a-fA-F_]*))?[pP]([+-]?\
 /** Longer texts are not numbers, as parsing them would be slow. */
 const MAX_LENGTH = 400
 
-export type ParsedNumber = { value: bigint | number | Complex } | { error: string }
+type ParsedNumber = { value: bigint | number | Complex } | { error: string }
 
 /** Reads a number as Go's text/template does: an int (bigint), float64 (number) or complex128. */
 export function parseNumber(text: string): ParsedNumber {

@@ -21,7 +21,6 @@ export const ZERO_TIME = new GoTime(Date.UTC(2001, 0, 1) - 63_113_904_000_000, '
 
 /** Zone names by the names used in templates, as lookups are slow. `TZ` may change in a process. */
 const zones = new Map<string, string>()
-const MAX_ZONES = 1000
 
 function zoneOf(key: string, timeZone: string | undefined): string {
   let zone = zones.get(key)
@@ -31,13 +30,12 @@ function zoneOf(key: string, timeZone: string | undefined): string {
     } catch {
       zone = 'UTC'
     }
-    if (zones.size >= MAX_ZONES) zones.clear()
+    if (zones.size >= 1000) zones.clear()
     zones.set(key, zone)
   }
   return zone
 }
 
-/** The zone of this process. */
 export function localZone(): string {
   return zoneOf(`TZ=${process.env.TZ}`, undefined)
 }
@@ -115,7 +113,6 @@ const FIELDS: Partial<Record<string, [write: (at: Date, zoneName: string) => str
   MST: [(_, zoneName) => zoneName, '(?:[A-Z]{3,4}|UTC)'],
 }
 
-/** Formats by a Go layout. */
 export function formatTime(time: GoTime, layout: string): string {
   const offset = zoneOffset(time.ms, time.zone)
   const at = new Date(time.ms + offset * 60_000)
@@ -147,16 +144,13 @@ function offsetText(offset: number, piece: string): string {
   return sign + hours + (piece.includes(':') ? ':' : '') + two(minutes % 60)
 }
 
-const MAX_PIECES = 16
-/** Maximum characters of a layout, which becomes a regular expression. */
-const MAX_LAYOUT = 1000
-
 /** Parses by a Go layout; without a zone in the text, it is in `zone`. Undefined if it does not match. */
 export function parseTime(text: string, layout: string, zone: string): GoTime | undefined {
-  if (layout.length > MAX_LAYOUT) return undefined
+  // Maximum characters of a layout, which becomes a regular expression.
+  if (layout.length > 1000) return undefined
   const pieces = [...layout.matchAll(PIECES)]
   // Many elements of variable length could match in too many ways.
-  if (pieces.length > MAX_PIECES) return undefined
+  if (pieces.length > 16) return undefined
   const used = new Set<string>()
   let last = 0
   let pattern = ''

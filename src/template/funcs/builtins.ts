@@ -96,7 +96,7 @@ function length(value: unknown, host: Host): bigint {
 const GUARD = 'guard it with {{if …}}, or give a default'
 
 /** Reads an item or member, as Go's `index` does. */
-export function item(value: unknown, key: unknown, go: boolean): unknown {
+function item(value: unknown, key: unknown, go: boolean): unknown {
   if (value === null || value === undefined) throw execFault('index of nil pointer', undefined, GUARD)
   if (Array.isArray(value) || typeof value === 'string') {
     const bytes = typeof value === 'string' ? toBytes(value) : undefined
@@ -217,7 +217,7 @@ function basicKind(value: unknown): string {
 const INCOMPATIBLE = 'incompatible types for comparison'
 
 /** Go's `eq` of two values; in the dialect all numbers compare by value. */
-export function equal(a: unknown, b: unknown, go: boolean): boolean {
+function equal(a: unknown, b: unknown, go: boolean): boolean {
   if (typeof a === 'string' && typeof b === 'string') return a === b
   const kind = basicKind(a)
   const other = basicKind(b)
@@ -236,7 +236,7 @@ export function equal(a: unknown, b: unknown, go: boolean): boolean {
 }
 
 /** Go's `lt`. */
-export function less(a: unknown, b: unknown, go: boolean): boolean {
+function less(a: unknown, b: unknown, go: boolean): boolean {
   const kind = basicKind(a)
   const other = basicKind(b)
   if (kind === 'other' || other === 'other') throw typeFault('invalid type for comparison')
@@ -254,7 +254,7 @@ function isNumeric(value: unknown): boolean {
 }
 
 /** -1, 0 or 1; NaN for NaN. Exact between ints and doubles. */
-export function compareNumbers(a: unknown, b: unknown): number {
+function compareNumbers(a: unknown, b: unknown): number {
   const x = plain(a)
   const y = plain(b)
   if (x < y) return -1

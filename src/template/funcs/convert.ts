@@ -17,15 +17,13 @@ export function int64(value: bigint): bigint {
   return BigInt.asIntN(64, value)
 }
 
-/** Longer texts exceed int64, and parsing them would be slow. */
-const MAX_DIGITS = 100
-
 /** 0 for a value that is not a number, as in Sprig. */
 export function toInt(value: unknown): bigint {
   if (typeof value === 'bigint') return value
   if (typeof value === 'boolean') return value ? 1n : 0n
   if (typeof value === 'string') {
-    if (value.length > MAX_DIGITS) return 0n
+    // Longer texts exceed int64, and parsing them would be slow.
+    if (value.length > 100) return 0n
     const text = value.replace(/\.0*$/, '').replace(/^([+-]?)0+(?=\d)/, '$1')
     return int64(parseInteger(text) ?? 0n)
   }

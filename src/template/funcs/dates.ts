@@ -75,9 +75,6 @@ function format(layout: string, time: unknown, zone: string, host: Host): string
   return formatTime(new GoTime(momentOf(time, host).ms, knownZone(zone)), layout)
 }
 
-/** Longer texts are not times. */
-const MAX_TIME = 100
-
 /** A time, or seconds since 1970; Sprig uses now for other values, the dialect also reads RFC 3339. */
 function momentOf(time: unknown, host: Host): GoTime {
   if (time instanceof GoTime) return time
@@ -87,7 +84,7 @@ function momentOf(time: unknown, host: Host): GoTime {
     seconds !== undefined
       ? seconds * 1000
       : typeof time === 'string' && !host.go
-        ? time.length > MAX_TIME
+        ? time.length > 100
           ? Number.NaN
           : Date.parse(time)
         : Date.now()

@@ -25,14 +25,12 @@ export const versions: readonly FunctionEntry[] = [
     'True if the version fits, such as ">=1.2, <2 || ^3"',
     ([constraint, text]) => {
       const version = parse(text) ?? wrong()
-      if (constraint.length > MAX_CONSTRAINT) throw execFault('improper constraint')
+      // Maximum characters of a constraint, as parsing takes quadratic time.
+      if (constraint.length > 500) throw execFault('improper constraint')
       return constraint.split('||').some((part) => fitsAll(part, version))
     },
   ),
 ].flat()
-
-/** Maximum characters of a constraint, as parsing takes quadratic time. */
-const MAX_CONSTRAINT = 500
 
 function wrong(): never {
   throw execFault('invalid semantic version')

@@ -1,4 +1,6 @@
+import { isJsonType } from '../../text/index.ts'
 import type { Node, Tree } from '../node.ts'
+import type { Place } from '../types.ts'
 
 /** Progress of the literal text as a JSON frame. */
 interface Frame {
@@ -11,8 +13,6 @@ interface Frame {
 }
 
 const START: Frame = { stack: '', whole: 'no', word: '' }
-/** Longer than any number in a template. */
-const MAX_WORD = 400
 const LITERAL = /^(?:true|false|null|-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?)$/
 
 /**
@@ -93,8 +93,27 @@ function text(start: Frame, source: string, several: boolean): Frame | undefined
       if (frame.stack === '') frame.whole = 'yes'
     } else {
       frame.word += char
-      if (frame.word.length > MAX_WORD) return undefined
+      // Longer than any number in a template.
+      if (frame.word.length > 400) return undefined
     }
   }
   return frame
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+/** A JSON value on each line, or after each record separator. */
+const JSON_LINES =
+  /^(?:application|text)\/(?:x-)?(?:ndjson|ldjson|jsonl|jsonlines|json-lines|json-seq)$|\+(?:x-)?(?:ndjson|jsonl|json-seq)$|^application\/stream\+json$/
+const XML = /^(?:application|text)\/xml$|\+xml$/
+
+/**
+ * The escaping of values in a body of this media type (in lower case).
+ * @param mediaType undefined: known only at a call
+ */
+export function bodyPlace(mediaType: string | undefined): Place {
+  if (mediaType === undefined || mediaType === 'text/plain') return 'auto-body'
+  if (mediaType === FORM) return 'form'
+  if (JSON_LINES.test(mediaType)) return 'json-lines'
+  if (isJsonType(mediaType)) return 'json'
+  return XML.test(mediaType) ? 'xml' : 'verbatim'
 }

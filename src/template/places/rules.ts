@@ -8,7 +8,6 @@ export type Context = string
 /** How a place (JSON, URL, …) tracks contexts and escapes values. */
 export interface PlaceRules {
   start: Context
-  /** The context after literal text. */
   text(context: Context, text: string): Context
   /** How to write a value here, and the context after it. */
   value(context: Context, flow: Flow, span: Span): { sink: Sink; end: Context }
@@ -16,7 +15,6 @@ export interface PlaceRules {
   join(a: Context, b: Context): Context | undefined
   /** Description of the context. */
   name(context: Context): string
-  /** Checks the context at the end of the template. */
   ends(context: Context, root: readonly Node[]): void
   /** The final output. @throws Fault */
   output(state: State): string | undefined

@@ -1,10 +1,12 @@
+import { styled } from '../../text/index.ts'
 import { type ErrorSink, Fault } from '../errors.ts'
 import { missingFault, type Sink, type State } from '../exec.ts'
 import type { Flow } from '../flow.ts'
 import { withoutLone } from '../fmt/bytes.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Span } from '../node.ts'
-import type { Reference, Slashes } from '../types.ts'
+import type { CompileOptions, PathArg, Reference, Slashes } from '../types.ts'
+import { asMap } from '../values.ts'
 import { hasDotSegment, hasSlash } from './dot-segments.ts'
 import type { Context, PlaceRules } from './rules.ts'
 
@@ -32,7 +34,7 @@ const OPEN = new Set<Context>(['slash', 'base/', 'path', 'query', 'fragment', 't
 /** @param references of the template compiled so far */
 export function urlRules(
   errors: ErrorSink,
-  slashes: Readonly<Record<string, Slashes>> | undefined,
+  pathArgs: CompileOptions['pathArgs'],
   references: ReadonlyMap<string, Reference>,
 ): PlaceRules {
   return {
@@ -51,9 +53,10 @@ export function urlRules(
         errors.add('context', span, message, hint)
       }
       const end = context === 'slash' || context === 'base/' ? 'path' : context
-      const mayHold = slashes ? slashesOf(flow, span, slashes, references) : 'encode'
-      const isInPath = context !== 'query' && context !== 'fragment'
-      return { sink: untrustedSink(flow, span, isInPath ? mayHold : 'encode'), end }
+      if (context === 'query' || context === 'fragment')
+        return { sink: untrustedSink(flow, span, 'encode'), end }
+      const slashes = pathArgs ? slashesOf(flow, span, pathArgs, references) : 'encode'
+      return { sink: untrustedSink(flow, span, slashes, styleOf(flow, pathArgs)), end }
     },
     join,
     name: (context) => context,
@@ -132,7 +135,7 @@ const trustedSink: Sink = (_, value) => {
 function slashesOf(
   { path }: Flow,
   { start, end }: Span,
-  slashes: Readonly<Record<string, Slashes>>,
+  pathArgs: Readonly<Record<string, PathArg>>,
   references: ReadonlyMap<string, Reference>,
 ): Slashes | undefined {
   // `.Args` of `index .Args "id"` is a reference too.
@@ -140,15 +143,29 @@ function slashesOf(
   const inside = all.filter((one) => start <= one.start && one.end <= end)
   const paths = path ? [path] : (inside.length > 0 ? inside : all).map((one) => one.path)
   const said = paths.map(([root, name = '']) => {
-    if (root === 'Args') return Object.hasOwn(slashes, name) ? slashes[name] : undefined
+    if (root === 'Args') return Object.hasOwn(pathArgs, name) ? pathArgs[name]!.slashes : undefined
     return root === undefined || root === 'Request' ? undefined : 'encode'
   })
   if (said.length === 0 || said.includes(undefined)) return undefined
   return said.every((one) => one === 'keep') ? 'keep' : 'encode'
 }
 
-function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined): Sink {
-  const ready = form === 'url' || form === 'raw'
+/** The style in which an argument is written that stands by itself. */
+function styleOf({ path = [] }: Flow, pathArgs: CompileOptions['pathArgs'] = {}): Styled | undefined {
+  const [root, name = '', ...rest] = path
+  if (root !== 'Args' || rest.length > 0 || !Object.hasOwn(pathArgs, name)) return undefined
+  const { style, explode, as = name } = pathArgs[name]!
+  if (style === 'label' || style === 'matrix') return { name: as, style, explode }
+  return style === undefined && explode === undefined ? undefined : { name: as, style: 'simple', explode }
+}
+
+interface Styled {
+  name: string
+  style: 'simple' | 'label' | 'matrix'
+  explode: boolean | undefined
+}
+
+function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined, style?: Styled): Sink {
   /** Text before the value in the last rendering; usually constant. */
   let known = ''
   return (state, value) => {
@@ -158,10 +175,14 @@ function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined)
       else checkOrigin(state)
       known = state.out
     }
-    const text = typeof value === 'string' ? value : printDialect(value)
-    if (slashes === undefined && form !== 'raw' && hasSlash(text) && !/[?#]/.test(state.out))
-      state.pathFault ??= new Fault('unsafe', SLASH, span, SLASH_HINT)
-    const written = ready ? text : slashes === 'keep' ? text.split('/').map(encode).join('/') : encode(text)
+    const write = (one: unknown): string => {
+      const text = printDialect(one)
+      if (slashes === undefined && form !== 'raw' && hasSlash(text) && !/[?#]/.test(state.out))
+        state.pathFault ??= new Fault('unsafe', SLASH, span, SLASH_HINT)
+      if (form === 'url' || form === 'raw') return text
+      return slashes === 'keep' ? text.split('/').map(encode).join('/') : encode(text)
+    }
+    const written = style ? styled(style.name, value, style, { write, membersOf: asMap }) : write(value)
     state.marks.push(state.out.length, state.out.length + written.length)
     state.markSpans.push(span)
     return written

@@ -1,5 +1,12 @@
-import { parseEcma } from './ecma.ts'
-import { type Assertion, type CharTest, charTest, RegexError, type RegexFault } from './parse.ts'
+import {
+  type Assertion,
+  type CharTest,
+  charTest,
+  RegexError,
+  type RegexFault,
+  type RegexNode,
+  RegexReader,
+} from './parse.ts'
 import { assemble, type Instruction } from './program.ts'
 
 /**
@@ -10,7 +17,7 @@ import { assemble, type Instruction } from './program.ts'
  * 0.8 for a date, 21 against 2.3 for `\p{L}`, which takes 15 ms to compile) and 35 ms to load. It is twice as fast at
  * finding matches in long texts. ECMA's syntax would have to be read all the same, to be translated.
  */
-export interface Pattern {
+interface Pattern {
   /**
    * Whether the expression matches anywhere in the text.
    * @param charge counts the work in steps of about 10 ns: one for 2 characters, several for a new state
@@ -20,7 +27,7 @@ export interface Pattern {
 }
 
 /** Why an expression cannot be run in linear time. */
-export interface PatternFault {
+interface PatternFault {
   kind: RegexFault
   error: string
 }
@@ -71,11 +78,6 @@ interface Reached {
   sets: number[]
 }
 
-/** Units of states and classes, of their size, that are kept from one text to the next. */
-const MAX_KEPT = 4000
-/** Different sets of an expression: each character is held against all of them. */
-const MAX_SETS = 1400
-
 const MATCHED: State = { open: [], before: START, next: [], reached: [] }
 
 /** Runs a program as a deterministic automaton, whose states are made when a text first reaches them. */
@@ -104,7 +106,8 @@ class Automaton implements Pattern {
       (step) => step.op === 'assert' && (step.kind === 'word' || step.kind === 'notWord'),
     )
     const sets = new Set(program.flatMap((step) => (step.op === 'set' ? [step.test] : [])))
-    if (sets.size > MAX_SETS) throw new RegexError('size', 'it holds too many different sets of characters')
+    // Different sets of an expression: each character is held against all of them.
+    if (sets.size > 1400) throw new RegexError('size', 'it holds too many different sets of characters')
     this.sets = [...sets]
     const indexes = new Map(this.sets.map((test, index) => [test, index]))
     this.setOf = program.map((step) => (step.op === 'set' ? indexes.get(step.test)! : -1))
@@ -123,7 +126,8 @@ class Automaton implements Pattern {
     try {
       return this.run(text, charge)
     } finally {
-      if (this.size > MAX_KEPT) this.forget()
+      // Units of states and classes, of their size, that are kept from one text to the next.
+      if (this.size > 4000) this.forget()
     }
   }
 
@@ -247,5 +251,97 @@ function holds(kind: Assertion, before: number, next: number): boolean {
       return next === NEXT_END
     default:
       return ((before === BEHIND_WORD) !== (next === NEXT_WORD)) === (kind === 'word')
+  }
+}
+
+/** Patterns for a text: the main one, and lookaheads and lookbehinds that must or must not match. */
+interface EcmaPattern {
+  node: RegexNode
+  also: { node: RegexNode; negative: boolean }[]
+}
+
+const MOST_REPEATED = 10_000
+
+/**
+ * Reads a regular expression of ECMA-262 with the flag `u`, the dialect of JSON Schema.
+ * Look-ahead right behind a leading `^` and look-behind right before a final `$` become expressions of their own.
+ * @throws RegexError for invalid syntax, and for constructs that no linear engine can run
+ */
+function parseEcma(source: string): EcmaPattern {
+  return new EcmaReader(source).pattern()
+}
+
+/** A set in brackets, an escape (two halves of a pair are one), or a character. */
+const SET =
+  /\[(?:[^\\\]]|\\.)*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|.)|./suy
+
+/** The syntax is checked by V8 before, so that this need not. */
+class EcmaReader extends RegexReader {
+  pattern(): EcmaPattern {
+    checkSyntax(this.source)
+    const node = this.choice()
+    return { node, also: node.type === 'list' ? hoisted(node.nodes) : [] }
+  }
+
+  protected override term(): RegexNode {
+    const node = this.atom()
+    const bounds = this.quantifier(MOST_REPEATED)
+    if (!bounds) return node
+    // Laziness does not change whether a text matches.
+    this.eat('?')
+    return { type: 'repeat', node, min: bounds.min, max: bounds.max, greedy: true }
+  }
+
+  private atom(): RegexNode {
+    if (this.eat('(')) return this.group()
+    const [text] = this.match(SET)!
+    if (text === '^' || text === '$') return { type: 'assert', kind: text === '^' ? 'start' : 'end' }
+    if (text === '\\b' || text === '\\B') return { type: 'assert', kind: text === '\\b' ? 'word' : 'notWord' }
+    if (/^\\[1-9k]/.test(text)) throw new RegexError('back-reference', 'it refers back to a group')
+    return { type: 'set', test: this.testOf(text, 'u') }
+  }
+
+  private group(): RegexNode {
+    const [, behind, sign] = this.match(/(?:\?(?:(<?)([=!])|:|<[^>]*>))?/y)!
+    // Later versions of the runtime know groups with flags.
+    if (this.source[this.at] === '?') throw new RegexError('syntax', 'invalid group')
+    const node = this.choice()
+    this.eat(')')
+    return sign === undefined ? node : { type: 'look', ahead: behind === '', negative: sign === '!', node }
+  }
+}
+
+/** Takes out the look-ahead behind `^` and the look-behind before `$`, which the whole text can be asked for alone. */
+function hoisted(nodes: RegexNode[]): EcmaPattern['also'] {
+  const also: EcmaPattern['also'] = []
+  const take = (index: number, ahead: boolean) => {
+    const look = nodes[index]
+    if (look?.type !== 'look' || look.ahead !== ahead) return false
+    nodes.splice(index, 1)
+    const place: RegexNode = { type: 'assert', kind: ahead ? 'start' : 'end' }
+    also.push({
+      node: { type: 'list', nodes: ahead ? [place, look.node] : [look.node, place] },
+      negative: look.negative,
+    })
+    return true
+  }
+  if (isAssertion(nodes[0], 'start')) while (take(1, true));
+  if (isAssertion(nodes.at(-1), 'end')) while (take(nodes.length - 2, false));
+  return also
+}
+
+function isAssertion(node: RegexNode | undefined, kind: 'start' | 'end'): boolean {
+  return node?.type === 'assert' && node.kind === kind
+}
+
+/** @throws RegexError with the runtime's error, such as `invalid escape` */
+function checkSyntax(source: string): void {
+  try {
+    new RegExp(source, 'u')
+  } catch (error) {
+    const text = (error as Error).message
+    // `Invalid regular expression: /…/u: Invalid escape`
+    const reason = text.slice(text.lastIndexOf(': ') + 2)
+    throw new RegexError('syntax', reason.charAt(0).toLowerCase() + reason.slice(1))
   }
 }

@@ -28,9 +28,6 @@ export class RegexError extends Error {
 
 /** Most characters of an expression, and most instructions: counted repetitions of counted repetitions multiply. */
 export const MAX_PROGRAM = 10_000
-const MAX_DEPTH = 200
-/** V8 takes up to half a millisecond for each. */
-const MAX_PROPERTIES = 100
 
 /** The common part of the parsers of both dialects. */
 export abstract class RegexReader {
@@ -50,8 +47,7 @@ export abstract class RegexReader {
   protected abstract term(): RegexNode | undefined
 
   protected choice(): RegexNode {
-    if (++this.depth > MAX_DEPTH)
-      throw new RegexError('size', `its groups are nested deeper than ${MAX_DEPTH}`)
+    if (++this.depth > 200) throw new RegexError('size', `its groups are nested deeper than 200`)
     const nodes = [this.sequence()]
     while (this.eat('|')) nodes.push(this.sequence())
     this.depth--
@@ -72,8 +68,9 @@ export abstract class RegexReader {
     const key = `${flags} ${source}`
     let test = this.tests.get(key)
     if (!test) {
-      if (/\\p/i.test(source) && ++this.properties > MAX_PROPERTIES)
-        throw new RegexError('size', `it holds more than ${MAX_PROPERTIES} different sets with properties`)
+      // V8 takes up to half a millisecond for each.
+      if (/\\p/i.test(source) && ++this.properties > 100)
+        throw new RegexError('size', `it holds more than 100 different sets with properties`)
       test = charTest(source, flags)
       this.tests.set(key, test)
     }

@@ -35,7 +35,7 @@ const PERL: Partial<Record<string, string>> = { d: '0-9', s: '\\t\\n\\f\\r ', w:
 const CONTROLS: Partial<Record<string, number>> = { a: 7, f: 12, t: 9, n: 10, r: 13, v: 11 }
 const ASSERTIONS = { A: 'start', z: 'end', b: 'word', B: 'notWord' } as const
 
-export interface Re2Pattern {
+interface Re2Pattern {
   node: RegexNode
   /** How many groups are captured. */
   groups: number

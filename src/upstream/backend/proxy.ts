@@ -3,26 +3,24 @@ import type { Ticket } from '../../cluster/index.ts'
 import type { BreakerSettings, Limits } from '../../config/model.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
-  allowsBatches,
   type Backend,
   type BackendSession,
   CLIENT_CAPABILITIES,
-  type Endpoint,
+  type ClientSession,
   Fault,
   listingOf,
   type Migrated,
   ownRequest,
   type Request,
   type RequestContext,
-  type Session,
   type StatelessFound,
+  type StatelessRoute,
 } from '../../mcp/index.ts'
 import type { BreakerState, Guards, Resilience } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { RedactionRecord, StreamRecord, UpstreamLabels } from '../../telemetry/metrics.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import type { RedactedKind } from '../../tools/mask.ts'
-import { declaresTasks } from '../../tools/tasks.ts'
 import type { AggregateOptions, ClashKind } from '../aggregate.ts'
 import { AggregateSession } from '../aggregate-session.ts'
 import { AggregateStateless } from '../aggregate-stateless.ts'
@@ -35,23 +33,22 @@ import type { UpstreamServer } from '../pool/server.ts'
 import { helloOf } from '../pool/session.ts'
 import { SESSION_NAME } from '../pool/session-name.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
-import type { Link } from '../rpc/link.ts'
+import type { UpstreamSession } from '../rpc/upstream-session.ts'
 import type { Measures } from '../sent-requests.ts'
 import { isOfTask, ownerOf } from '../server-names.ts'
 import type { ServerView } from '../server-view.ts'
 import { composed, createToolFilter, type Selection, type ToolFilter } from '../tool-filter.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
-import type { Upstream } from '../upstream.ts'
-import { PassThroughSession, passStateless } from './pass-through.ts'
+import type { ServerChildren, Upstream } from '../upstream.ts'
+import { type DeclaredList, declaredBy } from './declared.ts'
 import {
   DRAIN,
   type Handshake,
   keyOf,
-  LinkSession,
-  type LinkSessionOptions,
   ProxySession,
+  type ProxySessionOptions,
+  ProxySessions,
   type SessionContext,
-  Sessions,
 } from './session.ts'
 import { type Stateless, StatelessRequest } from './stateless.ts'
 
@@ -91,8 +88,6 @@ export interface ProxyContext {
   together?: Together | undefined
   /** Servers shared with other routers. Default: none. */
   servers?: SharedServers
-  /** Whether rules or approval apply, so that every message must be read. Default false. */
-  judged?: boolean
   /** Creates circuit breakers; absent: none. */
   createResilience?: CreateResilience | undefined
 }
@@ -100,7 +95,7 @@ export interface ProxyContext {
 /** How several servers are combined. */
 export interface Together {
   names: 'prefixed' | 'plain'
-  /** What the router shows of each server, in order; undefined: everything. */
+  /** The tools that the router shows of each server, in order; undefined: all. */
   selections: readonly (Selection | undefined)[]
   /** HTTP tools and prompts beside the servers, by the names that clients see. */
   local: ToolsBackend | undefined
@@ -129,6 +124,10 @@ export interface ProxyStatus {
 /** The backend of a router with MCP servers. It holds processes and connections, so close it. */
 export interface McpProxy extends Backend {
   status(): ProxyStatus
+  /** The children of each server. */
+  children(): ServerChildren[]
+  /** Asks each server for its tools and prompts, as a request without a caller. */
+  declared(): Promise<DeclaredList[]>
   /** Replaces the HTTP tools beside the servers after a reload that keeps the servers. */
   serve(local: ToolsBackend | undefined): void
   /** State of each circuit breaker. */
@@ -156,12 +155,17 @@ function refused(refusal: Fault, i: number): Resolved {
   return { env: {}, origin: '', path: '', headers: {}, key: `refused-${i}`, refusal }
 }
 
-function refusingLink(refusal: Fault): Link {
-  return { start: async () => refusal, send: () => refusal, close() {} }
+function refusingSession(refusal: Fault): UpstreamSession {
+  return { start: async () => refusal, request: async () => refusal, notify() {}, close() {} }
 }
 
 /** The handshake of a session served so far by HTTP tools; undefined: none yet. */
-function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Session): Handshake | undefined {
+function handshakeOf({
+  clientParams: hello,
+  owner,
+  elicits,
+  revision: protocolVersion,
+}: ClientSession): Handshake | undefined {
   // If another replica opened it, only this capability is known.
   const capabilities = elicits ? { elicitation: {} } : {}
   const known = hello ?? (owner !== undefined && helloOf({ _meta: { [CLIENT_CAPABILITIES]: capabilities } }))
@@ -171,7 +175,7 @@ function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Sessi
   return { request, text: stringify(request.raw) }
 }
 
-/** Who shares a child or session of a server for stateless requests. */
+/** The callers that share a child or session of a server for stateless requests. */
 type Sharing = 'none' | 'all' | 'each'
 
 function sharingOf({ upstream }: UpstreamServer, protocol: Protocol): Sharing {
@@ -185,7 +189,7 @@ function placeOf(
   sharing: readonly Sharing[],
   key: string,
   { headers }: RequestContext,
-  { caller }: Endpoint,
+  { caller }: StatelessRoute,
 ): (string | null)[] | undefined {
   const name = headers[SESSION_NAME]
   if (sharing.includes('each') && caller === undefined && name === undefined) return undefined
@@ -203,10 +207,10 @@ interface MemberView {
 /** One proxied MCP server, or several behind one prefix. */
 class ProxyBackend implements McpProxy, ServerUser {
   private readonly servers: SharedServers
-  private taken: readonly MemberView[] | undefined
+  private acquired: readonly MemberView[] | undefined
   private local: ToolsBackend | undefined
   private readonly info: { name: string; version: string }
-  private readonly sessions: Sessions
+  private readonly sessions: ProxySessions
   private readonly owners = new KeptOwners()
   private readonly sessionContext: SessionContext
   private retired = false
@@ -223,7 +227,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const idle = Math.min(...definitions.map(({ server }) => server.idleTimeout))
     this.servers = servers
     this.local = together?.local
-    this.sessions = new Sessions(idle, () => {
+    this.sessions = new ProxySessions(idle, () => {
       for (const { member } of this.members) member.sweep()
     })
     this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
@@ -240,51 +244,51 @@ class ProxyBackend implements McpProxy, ServerUser {
     }
   }
 
-  open(session: Session, context: RequestContext): ProxySession | Fault {
+  open(session: ClientSession, context: RequestContext): ProxySession | Fault {
     if (this.retired) return REPLACED
     const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
-    return this.mayPass(session) && !session.onStream
-      ? this.passSession(session, context, resolved)
-      : this.linkSession(session, resolved)
+    return this.proxySession(session, resolved, context)
   }
 
-  resume(session: Session, context: RequestContext, ticket: Ticket): BackendSession | undefined {
-    const { kind, key, upstream } = ticket
+  resume(session: ClientSession, context: RequestContext, ticket: Ticket): BackendSession | undefined {
+    const { type, isolation } = this.singleServer?.upstream.definition.server ?? {}
     const resolved = this.resolve(context)
     // A session continues only at the server where it was opened.
-    if (this.retired || resolved instanceof Fault || this.sessionContext.keyOf(context) !== key)
-      return undefined
-    if (kind !== 'upstream' || !this.passes(session)) return undefined
-    const made = this.passSession(session, context, resolved)
-    made.resume(upstream)
+    if (this.retired || resolved instanceof Fault || keyOf(resolved) !== ticket.key) return undefined
+    if (ticket.kind !== 'upstream' || type !== 'streamable-http' || isolation !== 'session') return undefined
+    const made = this.proxySession(session, resolved, context)
+    made.continue(ticket)
     return made
   }
 
-  async migrate(session: Session, context: RequestContext): Promise<Migrated> {
-    const { served } = session
-    if (served instanceof LinkSession && served.isMovable && this.context.together)
-      return this.resumeSession(served, session, context)
-    const handshake = served instanceof ProxySession ? served.handshake : handshakeOf(session)
+  async migrate(session: ClientSession, context: RequestContext): Promise<Migrated> {
+    const { backendSession } = session
+    if (backendSession instanceof ProxySession && backendSession.isMovable && this.context.together)
+      return this.resumeSession(backendSession, session, context)
+    const handshake = backendSession instanceof ProxySession ? backendSession.handshake : handshakeOf(session)
     const made = this.open(session, context)
     // The client has not initialized yet.
     if (made instanceof Fault || !handshake) return made
-    const opened = await made.migrate(handshake, served instanceof ProxySession ? served.restore() : [])
-    if (opened.ok) return opened.served ?? made
+    const opened = await made.migrate(
+      handshake,
+      backendSession instanceof ProxySession ? backendSession.restore() : [],
+    )
+    if (opened.ok) return made
     made.close(true)
     return new Fault('refused', 'The server was replaced, and the new one did not take the session')
   }
 
   /** Continues a session with several servers; unchanged servers notice nothing. */
   private async resumeSession(
-    served: LinkSession,
-    session: Session,
+    served: ProxySession,
+    session: ClientSession,
     context: RequestContext,
   ): Promise<Migrated> {
     if (this.retired) return REPLACED
     const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
-    await served.resume(this.sessionContext, resolved, this.linkOptions(session, resolved))
+    await served.resume(this.sessionContext, resolved, this.sessionOptions(session, resolved, context))
     return served
   }
 
@@ -296,7 +300,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     context: RequestContext,
     given: Request,
     text: string,
-    endpoint: Endpoint,
+    endpoint: StatelessRoute,
   ): Promise<StatelessFound> {
     if (this.retired) return REPLACED
     this.sessions.watch()
@@ -305,12 +309,12 @@ class ProxyBackend implements McpProxy, ServerUser {
     if (!listens) this.count(context)
     const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
-    const { only } = this
+    const { singleServer } = this
     const [first] = resolved as [Resolved]
     const local = this.localFor(given)
     if (local) return local
-    if (!only) {
-      const sharing = context.replicas?.hasPlaces ? await this.sharing(resolved, given.params) : []
+    if (!singleServer) {
+      const sharing = context.replicas?.sharesServers ? await this.sharing(resolved, given.params) : []
       const place = placeOf(sharing, keyOf(resolved), context, endpoint)
       const elsewhere = place && this.inPlace(context, given, text, place)
       const answer = elsewhere ? await elsewhere : undefined
@@ -324,27 +328,22 @@ class ProxyBackend implements McpProxy, ServerUser {
         first,
       )
     }
-    const { upstream } = only
-    const protocol = await only.protocol(first, given.params)
-    if (protocol instanceof Fault) return protocol
-    const place = placeOf([sharingOf(only, protocol)], first.key, context, endpoint)
+    const { upstream } = singleServer
+    const protocol = await singleServer.protocol(first, given.params)
+    if (protocol instanceof Fault && !protocol.login) return protocol
+    const sharing = protocol instanceof Fault ? [] : [sharingOf(singleServer, protocol)]
+    const place = placeOf(sharing, first.key, context, endpoint)
     const elsewhere = place && this.inPlace(context, given, text, place)
     const answer = elsewhere ? await elsewhere : undefined
     if (answer) return answer
-    // The gateway must read subscriptions to end them and add reload notifications. With search, lists are cached for
-    // each caller.
+    // With search, lists are cached for each caller.
     const searches = listingOf(context) !== undefined
-    // A task belongs to its caller, though the server knows only the gateway.
-    const hasTasks = isOfTask(given.method) || declaresTasks(given.params)
-    const isRead = listens || context.isLine || this.context.judged || searches || hasTasks
-    if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
-      return passStateless(context, given, text, first, upstream, endpoint)
     return this.statelessRequest(
       context,
       given,
       text,
       endpoint,
-      only.bridge(protocol, searches),
+      singleServer.bridge(protocol, first, searches),
       first,
       upstream,
     )
@@ -368,6 +367,21 @@ class ProxyBackend implements McpProxy, ServerUser {
       ...(faults.length && { faults }),
       ...(declarations.length && { declarations }),
     }
+  }
+
+  children() {
+    return this.members.map(({ member }) => member.upstream.children())
+  }
+
+  async declared(): Promise<DeclaredList[]> {
+    const lists = this.members.map(async ({ member, view }) => {
+      const { definition, name } = member.upstream
+      const resolved = definition.resolve({ headers: {}, query: () => ({}) })
+      if (resolved instanceof Fault)
+        return [{ server: name, kind: 'tools' as const, fault: resolved.message }]
+      return declaredBy(member, view, resolved)
+    })
+    return (await Promise.all(lists)).flat()
   }
 
   breakers() {
@@ -394,7 +408,7 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   async retire(successor?: McpProxy): Promise<void> {
     this.retired = true
-    for (const { member } of this.taken ?? []) this.servers.leave(member, this)
+    for (const { member } of this.acquired ?? []) this.servers.leave(member, this)
     const moved = successor instanceof ProxyBackend ? this.moveTo(successor) : undefined
     await Promise.all([moved, this.sessions.drain(), this.quiet()])
     await this.close()
@@ -410,54 +424,36 @@ class ProxyBackend implements McpProxy, ServerUser {
   async close(): Promise<void> {
     this.retired = true
     this.sessions.close()
-    const taken = this.taken ?? []
+    const taken = this.acquired ?? []
     this.closed ??= Promise.all(taken.map(({ member }) => this.servers.release(member, this)))
     await this.closed
   }
 
-  /** Whether messages of sessions may be relayed as bytes. */
-  private mayPass({ listing }: Session): boolean {
-    const server = this.only?.upstream.definition.server
-    const isRead = this.context.judged || listing !== undefined
-    return server?.type === 'streamable-http' && server.isolation === 'session' && !isRead
-  }
-
-  /** Whether a session of this revision is relayed: filtered batches must be split. */
-  private passes(session: Session): boolean {
-    return this.mayPass(session) && !(this.only?.upstream.filter && allowsBatches(session.revision))
-  }
-
-  private passSession(
-    session: Session,
-    context: RequestContext,
+  private proxySession(
+    session: ClientSession,
     resolved: readonly Resolved[],
-  ): PassThroughSession {
-    const { upstream, probe } = this.only as UpstreamServer
-    return new PassThroughSession(this.sessionContext, session, resolved, {
-      upstream,
-      shared: context.replicas !== undefined,
-      instead: async ({ ok }) => {
-        // A server that speaks only 2026-07-28 refuses every handshake, so messages are bridged.
-        const fits = ok ? this.passes(session) : (await probe.of(resolved[0] as Resolved)) !== 'stateless'
-        return fits ? undefined : this.linkSession(session, resolved)
-      },
-    })
+    context: RequestContext,
+  ): ProxySession {
+    const options = this.sessionOptions(session, resolved, context)
+    return new ProxySession(this.sessionContext, session, resolved, options)
   }
 
-  private linkSession(session: Session, resolved: readonly Resolved[]): LinkSession {
-    return new LinkSession(this.sessionContext, session, resolved, this.linkOptions(session, resolved))
-  }
-
-  private linkOptions(session: Session, resolved: readonly Resolved[]): LinkSessionOptions {
-    const { only } = this
+  private sessionOptions(
+    session: ClientSession,
+    resolved: readonly Resolved[],
+    { replicas }: RequestContext,
+  ): ProxySessionOptions {
+    const { singleServer } = this
     return {
+      shared: replicas !== undefined,
+      resume: (...how) => (singleServer as UpstreamServer).resume(resolved[0] as Resolved, session, ...how),
       timeout: Math.max(...this.members.map(({ member }) => member.upstream.limits.timeout)),
-      filter: only?.upstream.filter,
-      view: only?.upstream.view,
+      filter: singleServer?.upstream.filter,
+      view: singleServer?.upstream.view,
       local: (request) => this.localFor(request),
       open: (events, restore, before) => {
-        if (only) return only.link(resolved[0] as Resolved, session, events, restore)
-        const branches = this.members.map(({ member, filter, view }, i) => ({
+        if (singleServer) return singleServer.session(resolved[0] as Resolved, session, events, restore)
+        const members = this.members.map(({ member, filter, view }, i) => ({
           of: member,
           name: member.upstream.name,
           filter,
@@ -466,11 +462,11 @@ class ProxyBackend implements McpProxy, ServerUser {
           open: (inner: typeof events, state: typeof restore) => {
             const { refusal } = resolved[i] as Resolved
             return refusal
-              ? refusingLink(refusal)
-              : member.link(resolved[i] as Resolved, session, inner, state, true)
+              ? refusingSession(refusal)
+              : member.session(resolved[i] as Resolved, session, inner, state, true)
           },
         }))
-        const options = { ...this.aggregated(resolved), branches, onDown: this.onDown }
+        const options = { ...this.aggregated(resolved), members, onDown: this.onDown }
         return new AggregateSession(options, events, before)
       },
     }
@@ -478,7 +474,7 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   /** Several servers as one, for one caller. */
   private together(resolved: readonly Resolved[], params: JsonObject): Stateless {
-    const branches = this.members.map(({ member, filter, view }, i) => {
+    const members = this.members.map(({ member, filter, view }, i) => {
       const { answerTimeout, upstream } = member
       const { name, streams } = upstream
       let found: Promise<Stateless | Fault> | undefined
@@ -494,7 +490,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       }
       return { name, filter, view, answerTimeout, resolved: resolved[i] as Resolved, find, streams }
     })
-    return new AggregateStateless(branches, this.aggregated(resolved))
+    return new AggregateStateless(members, this.aggregated(resolved))
   }
 
   /** Options shared by all callers with the same template values. */
@@ -505,13 +501,13 @@ class ProxyBackend implements McpProxy, ServerUser {
     return { info, isPlain, owners, local: () => this.local, onClash }
   }
 
-  /** Servers are acquired when first needed, because a refused configuration is never closed. */
+  /** The servers, acquired at first use: the backend of a refused configuration is never closed. */
   private get members(): readonly MemberView[] {
-    this.taken ??= this.take()
-    return this.taken
+    this.acquired ??= this.acquire()
+    return this.acquired
   }
 
-  private take(): MemberView[] {
+  private acquire(): MemberView[] {
     const { context, definitions } = this
     const { env, limits, log, guards, version, tenant } = context
     const onRedacted = (server: string, kind: RedactedKind, count: number) =>
@@ -527,7 +523,7 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   /** The only server, unless several are combined. */
-  private get only(): UpstreamServer | undefined {
+  private get singleServer(): UpstreamServer | undefined {
     return this.context.together ? undefined : this.members[0]?.member
   }
 
@@ -568,7 +564,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const { replicas, lease } = context
     // A continued call is routed by its `requestState`.
     if (!replicas || given.params.requestState !== undefined) return undefined
-    const elsewhere = replicas.inPlace(stringify([...this.ids, ...place]), text, given.id)
+    const elsewhere = replicas.fromOwner(stringify([...this.ids, ...place]), text, given.id)
     // A subscription is unlimited in time, so it is not counted.
     if (elsewhere && given.method === 'subscriptions/listen') lease.uncount()
     return elsewhere
@@ -593,7 +589,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     context: RequestContext,
     given: Request,
     text: string,
-    { caller }: Endpoint,
+    { caller }: StatelessRoute,
     server: Stateless,
     resolved: Resolved,
     upstream?: Upstream,
@@ -602,7 +598,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const { filter, view } = upstream ?? {}
     if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
     // A call that waits for input is kept in one replica.
-    const request = await resumed(context, replicas, given, text)
+    const request = await resumed(replicas, given, text)
     if (request instanceof HttpResponse) return request
     return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter, view)
   }

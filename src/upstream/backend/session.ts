@@ -1,10 +1,18 @@
+import type { HttpResponse } from '../../access/http-response.ts'
+import type { Ticket } from '../../cluster/index.ts'
 import { stringify } from '../../json/index.ts'
 import {
+  type Answer,
   type Backend,
   type BackendSession,
+  CANCELLATION,
+  CANCELLED,
   type Call,
+  type ClientSession,
+  errorAnswer,
   errorText,
   Fault,
+  faultAnswer,
   httpStatusOf,
   INTERNAL_ERROR,
   isObject,
@@ -12,24 +20,30 @@ import {
   type Message,
   type Opened,
   ownRequest,
-  type PassThrough,
+  type Replicas,
   type Request,
   type RequestContext,
   type RequestId,
-  type Session,
 } from '../../mcp/index.ts'
-import type { Shaping } from '../../shaping/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import { AggregateSession } from '../aggregate-session.ts'
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
-import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
-import { endOf } from '../sent-requests.ts'
+import type { Resumed } from '../rpc/channel-session.ts'
+import {
+  INITIALIZED,
+  noted,
+  type Reply,
+  type UpstreamSession,
+  type UpstreamSessionEvents,
+} from '../rpc/upstream-session.ts'
+import { endOf, exchangeOf, traceIn } from '../sent-requests.ts'
 import type { ServerView } from '../server-view.ts'
 import type { ToolFilter } from '../tool-filter.ts'
-import { createLasting, type Restored } from './session-state.ts'
-import { answerShaped } from './stateless.ts'
+import type { ResumeToken } from '../transport/channel.ts'
+import { createLasting, type Restored, setsState } from './session-state.ts'
+import { shapedAnswer } from './stateless.ts'
 
 /** Milliseconds allowed for running calls when a server is replaced. */
 export const DRAIN = 30_000
@@ -40,10 +54,10 @@ export interface Handshake {
   text: string
 }
 
-/** What a session needs from its backend. */
+/** The parts of its backend that a session needs. */
 export interface SessionContext {
   readonly backend: Backend
-  readonly sessions: Sessions
+  readonly sessions: ProxySessions
   /** Whether a server's templates read the request. */
   readonly varies: boolean
   /** Whether each caller has its own credentials for one of the servers. */
@@ -55,12 +69,12 @@ export interface SessionContext {
 }
 
 /** The answer to a failed `initialize`. */
-export function notOpened(fault: Fault, id: RequestId, status = httpStatusOf(fault)): Opened {
+function notOpened(fault: Fault, id: RequestId): Opened {
   const { message, challenge } = fault
   return {
     ok: false,
     text: errorText(id, { code: INTERNAL_ERROR, message }),
-    status,
+    status: httpStatusOf(fault),
     ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }),
   }
 }
@@ -70,38 +84,68 @@ export function keyOf(resolved: readonly Resolved[]): string {
   return resolved.map(({ key }) => key).join()
 }
 
-/** A client's session with proxied servers. */
-export abstract class ProxySession implements BackendSession {
+export interface ProxySessionOptions {
+  /** Creates the session with one or several servers. @param before the aggregate before a reload */
+  open(events: UpstreamSessionEvents, restore: () => Restored[], before?: AggregateSession): UpstreamSession
+  /** Continues the session that another replica opened with a server. */
+  resume(events: UpstreamSessionEvents, restore: () => Restored[], resumed: Resumed): UpstreamSession
+  /** Whether other replicas may use the server's session, which then ends only with the client's. */
+  shared: boolean
+  filter: ToolFilter | undefined
+  /** Absent for several servers: each has its own. */
+  view: ServerView | undefined
+  /** HTTP tools beside several servers, if they should answer the request. */
+  local?: (request: Request) => ToolsBackend | undefined
+  /** Milliseconds without a message after which a call times out. */
+  timeout: number
+}
+
+/** Maximum characters of a server's session id that fit in the client's own: proxies limit headers to 4 or 8 KiB. */
+const MAX_CARRIED = 1024
+const UNKNOWN = new Fault('lost', 'The session is unknown or has ended: send initialize again')
+
+/** A client's session with proxied servers; its ids are passed on unchanged. */
+export class ProxySession implements BackendSession {
+  readonly needsUniqueIds = true
   backend: Backend
-  abstract readonly needsUniqueIds: boolean
-  abstract readonly timeout: number | undefined
-  readonly passThrough: PassThrough | undefined
+  timeout: number
   /** The client's handshake, once accepted. */
   handshake: Handshake | undefined
+  private readonly state = createLasting()
+  private upstream: UpstreamSession | undefined
+  private opening = false
+  private closed = false
+  /** Whether the server refuses the client's session, so that the client must initialize again. */
+  private isRefused = false
   private draining: NodeJS.Timeout | undefined
-  protected drained: Promise<void> | undefined
+  private drained: Promise<void> | undefined
   private onClosed: (() => void) | undefined
-  protected closed = false
-  private registry: Sessions
+  private proxySessions: ProxySessions
+  /** The other replicas, as the last request reached them. */
+  private replicas: Replicas | undefined
+  private readonly events: UpstreamSessionEvents = {
+    message: (message, text) => this.session.deliver(message, text, this),
+    lost: () => this.session.forgetQuestions(this),
+    refused: () => {
+      this.isRefused = true
+      this.upstream?.close()
+      this.onSettled()
+    },
+  }
 
   constructor(
-    protected context: SessionContext,
-    protected readonly session: Session,
-    protected resolved: readonly Resolved[],
+    private context: SessionContext,
+    private readonly session: ClientSession,
+    private resolved: readonly Resolved[],
+    private options: ProxySessionOptions,
   ) {
     this.backend = context.backend
-    this.registry = context.sessions
-    this.registry.add(this, session)
+    this.timeout = options.timeout
+    this.proxySessions = context.sessions
+    this.proxySessions.add(this, session)
   }
 
-  /** Moves it to the sessions of the backend that takes it over. */
-  moveTo(sessions: Sessions): void {
-    this.registry.remove(this)
-    this.registry = sessions
-    if (!this.closed) sessions.add(this, this.session)
-  }
-
-  protected get key(): string {
+  private get key(): string {
     return keyOf(this.resolved)
   }
 
@@ -113,13 +157,165 @@ export abstract class ProxySession implements BackendSession {
     return keyOf(context) === this.key
   }
 
+  async initialize(_session: ClientSession, request: Request, text: string): Promise<Opened> {
+    this.upstream = this.options.open(this.events, this.state.restore)
+    this.opening = true
+    const reply = await this.upstream.start(request, text)
+    this.opening = false
+    if (reply instanceof Fault) return notOpened(reply, request.id)
+    const { result } = reply.raw
+    const version = isObject(result) ? result.protocolVersion : undefined
+    if (isSessionRevision(version)) this.session.revision = version
+    if (isObject(result)) this.handshake = { request, text }
+    return { text: reply.text, ok: isObject(result) }
+  }
+
+  /** Opens a session to replace another server's, with the same handshake and state. */
+  async migrate({ request, text }: Handshake, restored: readonly Restored[]): Promise<Opened> {
+    const opened = await this.initialize(this.session, request, text)
+    const { upstream } = this
+    if (!opened.ok || !upstream) return opened
+    upstream.notify(noted('notifications/initialized'), INITIALIZED)
+    for (const { method, params } of restored) {
+      this.state.remember({ method, params })
+      const request = ownRequest(method, params)
+      // The answer is ignored.
+      upstream.request(request, stringify(request.raw)).catch(unexpected(method))
+    }
+    return opened
+  }
+
+  /** Requests that restore this session's state in a new one. */
+  restore(): Restored[] {
+    return this.state.restore()
+  }
+
+  async request(call: Call): Promise<Answer> {
+    const { request } = call
+    const local = this.options.local?.(request)
+    if (local) return local.request(call)
+    const { owner } = this.session
+    this.replicas = call.context.replicas
+    // The replica that opens the session again must know the state to restore.
+    if (owner !== undefined && setsState(request)) {
+      const told = await this.replicas?.forward(owner, call.text, request.id)
+      await told?.text()
+    }
+    const { filter } = this.options
+    this.state.remember(request)
+    const sent = filter ? filter.request(request) : request
+    if ('code' in sent) return errorAnswer(call, sent)
+    // The server must receive exactly what was checked.
+    const text = filter ? stringify(sent.raw) : call.text
+    const onReply = () => {
+      call.isOver = true
+    }
+    const trace = traceIn(call.context.headers)
+    const begin = performance.now()
+    const reply = await this.upstream?.request(sent, text, { trace, onReply })
+    call.isOver = true
+    const server = this.options.view && this.resolved[0]
+    call.onExchange?.(exchangeOf(server, sent, reply instanceof Fault ? reply : reply?.raw, begin))
+    if (this.isRefused) return { ...faultAnswer(call, UNKNOWN), status: 404 }
+    if (!reply || reply === CANCELLATION) return CANCELLED
+    return reply instanceof Fault ? faultAnswer(call, reply) : this.answer(call, reply)
+  }
+
+  /** The client's view of a reply. */
+  private answer(call: Call, { raw, text, shaping: given }: Reply): Answer | Promise<Answer> {
+    const { view } = this.options
+    const { request } = call
+    const shaping = given ?? view?.shaping(request)
+    if (shaping) return shapedAnswer(call, raw, text, shaping)
+    return { text: view ? view.response(request.method, raw, text) : text, end: endOf(raw) }
+  }
+
+  notify(message: Message, text: string): void {
+    const shown = this.options.filter && 'raw' in message ? stringify(message.raw) : text
+    this.upstream?.notify(message, shown)
+  }
+
+  /** Continues a session that another replica opened. */
+  continue({ upstream }: Ticket): void {
+    const { revision } = this.session
+    const resumed = { token: { id: upstream, revision }, renew: () => this.renew() }
+    this.upstream = this.options.resume(this.events, this.state.restore, resumed)
+  }
+
+  /** Lets the replica with the handshake notice the loss of the server's session, and open another one. */
+  private async renew(): Promise<ResumeToken | undefined> {
+    const { owner, revision } = this.session
+    const { replicas } = this
+    const ping = ownRequest('ping', {})
+    const answer = owner && (await replicas?.forward(owner, stringify(ping.raw), ping.id))
+    if (!answer) return undefined
+    await answer.text()
+    const ticket = replicas?.read(answer.headers['mcp-session-id'] ?? '')
+    return ticket?.kind === 'upstream' && ticket.key === this.key
+      ? { id: ticket.upstream, revision }
+      : undefined
+  }
+
+  ticket(): ReturnType<BackendSession['ticket']> {
+    const token = this.upstream?.resume?.()
+    if (!token || (token.id ?? '').length > MAX_CARRIED) return undefined
+    return { kind: 'upstream', key: this.key, ...(token.id && { upstream: token.id }) }
+  }
+
+  async openStream({ replicas }: RequestContext): Promise<HttpResponse | undefined> {
+    const { owner } = this.session
+    const answer = owner === undefined ? undefined : await replicas?.forward(owner)
+    if (answer?.ok) return answer
+    // The client's handshake may have ended at another replica.
+    if (replicas) this.upstream?.listen?.()
+    return undefined
+  }
+
+  /** Whether it has several servers, and can move to another backend after a reload. */
+  get isMovable(): boolean {
+    const isEnding = this.closed || this.drained !== undefined
+    return !isEnding && this.handshake !== undefined && this.upstream instanceof AggregateSession
+  }
+
+  /** Moves it to the sessions of the backend that takes it over. */
+  moveTo(sessions: ProxySessions): void {
+    this.proxySessions.remove(this)
+    this.proxySessions = sessions
+    if (!this.closed) sessions.add(this, this.session)
+  }
+
+  /** Ends the sessions with all servers except `kept`; resolves when their calls have ended. */
+  async trim(kept: ReadonlySet<object>): Promise<void> {
+    if (this.upstream instanceof AggregateSession) await this.upstream.trim(kept, DRAIN)
+  }
+
+  /** Continues after a reload; unchanged servers notice nothing. */
+  async resume(
+    context: SessionContext,
+    resolved: readonly Resolved[],
+    options: ProxySessionOptions,
+  ): Promise<void> {
+    const before = this.upstream
+    if (!(before instanceof AggregateSession)) return
+    this.moveTo(context.sessions)
+    Object.assign(this, { context, resolved, options, backend: context.backend, timeout: options.timeout })
+    this.upstream = options.open(this.events, this.state.restore, before)
+    if (this.upstream instanceof AggregateSession) await this.upstream.takeOver(before, DRAIN)
+  }
+
+  busy(): boolean {
+    return this.opening
+  }
+
   /** Whether a call of the client is running, or the session is otherwise in use. */
   inUse(): boolean {
-    return this.busy() || this.session.hasCalls(this)
+    return this.opening || this.session.hasCalls(this)
   }
 
   onSettled(): void {
-    if (this.draining && !this.inUse()) this.close(false)
+    if (this.inUse()) return
+    if (this.isRefused) this.session.end()
+    else if (this.draining) this.close(false)
   }
 
   drain(limit: number = DRAIN): Promise<void> {
@@ -127,7 +323,6 @@ export abstract class ProxySession implements BackendSession {
       if (this.closed) return resolve()
       this.onClosed = resolve
       this.draining = setTimeout(() => this.close(false), limit)
-      this.onDrain()
       this.onSettled()
     })
     return this.drained
@@ -136,191 +331,14 @@ export abstract class ProxySession implements BackendSession {
   close(forGood: boolean): void {
     if (this.closed) return
     this.closed = true
-    this.registry.remove(this)
+    this.proxySessions.remove(this)
     clearTimeout(this.draining)
-    this.end(forGood)
-    this.onClosed?.()
-  }
-
-  abstract initialize(
-    session: Session,
-    request: Request,
-    text: string,
-    context: RequestContext,
-  ): Promise<Opened>
-  /** Opens a session to replace another server's, with the same handshake and state. */
-  abstract migrate(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
-  /** Requests that restore this session's state in a new one. */
-  abstract restore(): Restored[]
-  abstract request(call: Call): Promise<unknown> | undefined
-  abstract notify(message: Message, text: string): void
-  abstract ticket(): ReturnType<BackendSession['ticket']>
-  abstract busy(): boolean
-  /** Ends at shutdown what would not end by itself. */
-  protected abstract onDrain(): void
-  protected abstract end(forGood: boolean): void
-}
-
-export interface LinkSessionOptions {
-  /** Creates the link to one or several servers. @param before the aggregate before a reload */
-  open(events: LinkEvents, restore: () => Restored[], before?: AggregateSession): Link
-  filter: ToolFilter | undefined
-  /** Absent for several servers: each has its own. */
-  view: ServerView | undefined
-  /** HTTP tools beside several servers, if they should answer the request. */
-  local?: (request: Request) => ToolsBackend | undefined
-  /** Milliseconds without a message after which a call times out. */
-  timeout: number
-}
-
-/** A session whose messages are relayed one by one, with unchanged ids. */
-export class LinkSession extends ProxySession {
-  readonly needsUniqueIds = true
-  timeout: number
-  private readonly state = createLasting()
-  private link: Link | undefined
-  private opening = false
-  private readonly events: LinkEvents = {
-    message: (message, text, shaping) => this.take(message, text, shaping),
-    lost: ({ message }, ids, kept) => {
-      const reason = `${message}; the call was not repeated, the next one starts the server again`
-      const all = ids ?? (kept?.size ? this.session.calls.keys() : undefined)
-      const lost = kept && all ? [...all].filter((id) => !kept.has(id)) : all
-      this.session.lose(this, new Fault('lost', reason), lost)
-    },
-    // Without an id, it may answer any request.
-    rejected: (id, fault) => this.session.fail(this, fault, id === undefined ? undefined : [id]),
-    refused: () => this.session.end(),
-  }
-
-  constructor(
-    context: SessionContext,
-    session: Session,
-    resolved: readonly Resolved[],
-    private options: LinkSessionOptions,
-  ) {
-    super(context, session, resolved)
-    this.timeout = options.timeout
-  }
-
-  /** Whether it has several servers, and can move to another backend after a reload. */
-  get isMovable(): boolean {
-    const isEnding = this.closed || this.drained !== undefined
-    return !isEnding && this.handshake !== undefined && this.link instanceof AggregateSession
-  }
-
-  /** Ends the sessions with all servers except `kept`; resolves when their calls have ended. */
-  async trim(kept: ReadonlySet<object>): Promise<void> {
-    if (this.link instanceof AggregateSession) await this.link.trim(kept, DRAIN)
-  }
-
-  /** Continues after a reload; unchanged servers notice nothing. */
-  async resume(
-    context: SessionContext,
-    resolved: readonly Resolved[],
-    options: LinkSessionOptions,
-  ): Promise<void> {
-    const before = this.link
-    if (!(before instanceof AggregateSession)) return
-    this.moveTo(context.sessions)
-    Object.assign(this, { context, resolved, options, backend: context.backend, timeout: options.timeout })
-    const link = options.open(this.events, this.state.restore, before)
-    this.link = link
-    if (link instanceof AggregateSession) await link.resume(before, DRAIN)
-  }
-
-  async initialize(_session: Session, request: Request, text: string): Promise<Opened> {
-    const link = this.options.open(this.events, this.state.restore)
-    this.link = link
-    this.opening = true
-    const answer = await link.start(request, text)
-    this.opening = false
-    if (answer instanceof Fault) return notOpened(answer, request.id)
-    const { result } = answer.response.raw
-    const version = isObject(result) ? result.protocolVersion : undefined
-    if (isSessionRevision(version)) this.session.revision = version
-    if (isObject(result)) this.handshake = { request, text }
-    return { text: answer.text, ok: isObject(result) }
-  }
-
-  async migrate({ request, text }: Handshake, restored: readonly Restored[]): Promise<Opened> {
-    const opened = await this.initialize(this.session, request, text)
-    const { link } = this
-    if (!opened.ok || !link) return opened
-    await link.send(noted('notifications/initialized'), INITIALIZED)
-    for (const { method, params } of restored) {
-      this.state.remember({ method, params })
-      // The answer is ignored.
-      const request = ownRequest(method, params)
-      await link.send(request, stringify(request.raw))
-    }
-    return opened
-  }
-
-  restore(): Restored[] {
-    return this.state.restore()
-  }
-
-  request(call: Call): Promise<unknown> | undefined {
-    const { filter } = this.options
-    const { request } = call
-    const local = this.options.local?.(request)
-    if (local) return local.request(call)
-    this.state.remember(request)
-    const sent = filter ? filter.request(request) : request
-    if ('code' in sent) {
-      call.error(sent)
-      return undefined
-    }
-    // The backend must receive exactly what was checked.
-    const fault = this.link?.send(sent, filter ? stringify(sent.raw) : call.text)
-    if (fault instanceof Promise) return fault.then((late) => late && call.fail(late))
-    if (fault) call.fail(fault)
-    return undefined
-  }
-
-  notify(message: Message, text: string): void {
-    pass(this.link, message, this.options.filter && 'raw' in message ? stringify(message.raw) : text)
-  }
-
-  ticket(): undefined {
-    return undefined
-  }
-
-  busy(): boolean {
-    return this.opening
-  }
-
-  protected onDrain(): void {}
-
-  protected end(): void {
-    this.session.lose(this, new Fault('cancelled', 'The session has ended'))
-    this.link?.close()
+    this.session.forgetQuestions(this)
+    // Other replicas may continue the server's session, unless its client or a reload has ended it.
+    const isReplaced = this.context.isRetired() && this.session.owner === undefined
+    this.upstream?.close(this.options.shared && !forGood && !isReplaced)
     this.state.forget()
-  }
-
-  /** Handles a message of the server. */
-  private take(message: Message, text: string, given: Shaping | undefined): void {
-    if (message.kind === 'invalid') return
-    if (message.kind !== 'response') {
-      this.session.deliver(message, text, this)
-      return
-    }
-    const call = this.session.calls.get(message.id as RequestId)
-    // The call ended before its response came.
-    if (call?.served !== this) return
-    const { view } = this.options
-    const { request } = call
-    const shaping = given ?? view?.shaping(request)
-    if (shaping) {
-      const failed = unexpected(request.method, () =>
-        call.fail(new Fault('internal', 'The result could not be shaped')),
-      )
-      answerShaped(call, message.raw, text, shaping).catch(failed)
-      return
-    }
-    const shown = view ? view.response(request.method, message.raw, text) : text
-    call.answer(shown, endOf(message.raw))
+    this.onClosed?.()
   }
 }
 
@@ -328,20 +346,20 @@ export class LinkSession extends ProxySession {
 const SWEEP = 15_000
 
 /** The client sessions of one backend. */
-export class Sessions {
-  private readonly all = new Map<ProxySession, Session>()
+export class ProxySessions {
+  private readonly all = new Map<ProxySession, ClientSession>()
   private sweeper: NodeJS.Timeout | undefined
 
   constructor(
     private readonly idleTimeout: number,
-    private readonly onSweep: (idle: number) => void,
+    private readonly onSweep: () => void,
   ) {}
 
   get size(): number {
     return this.all.size
   }
 
-  add(made: ProxySession, session: Session): void {
+  add(made: ProxySession, session: ClientSession): void {
     this.all.set(made, session)
     this.watch()
   }
@@ -355,11 +373,11 @@ export class Sessions {
    * @param kept the shared servers
    * @returns when their calls at other servers have ended
    */
-  async moveTo(successor: Sessions, kept: ReadonlySet<object>): Promise<void> {
-    const movable = [...this.all.keys()].filter((made) => made instanceof LinkSession && made.isMovable)
+  async moveTo(successor: ProxySessions, kept: ReadonlySet<object>): Promise<void> {
+    const movable = [...this.all.keys()].filter((made) => made.isMovable)
     const moved = movable.map((made) => {
       made.moveTo(successor)
-      return (made as LinkSession).trim(kept)
+      return made.trim(kept)
     })
     await Promise.all(moved)
   }
@@ -389,7 +407,7 @@ export class Sessions {
   close(): void {
     clearInterval(this.sweeper)
     for (const [made, session] of [...this.all]) {
-      if (session.served === made) session.end()
+      if (session.backendSession === made) session.end()
       else made.close(false)
     }
   }
@@ -398,10 +416,10 @@ export class Sessions {
     const since = performance.now() - this.idleTimeout
     for (const [made, session] of [...this.all])
       if (session.lastUsed <= since && !isUsed(made, session)) session.end()
-    this.onSweep(this.idleTimeout)
+    this.onSweep()
   }
 }
 
-function isUsed(made: ProxySession, session: Session): boolean {
+function isUsed(made: ProxySession, session: ClientSession): boolean {
   return made.inUse() || session.streams.length > 0
 }

@@ -1,21 +1,25 @@
 import type { Peer } from '../../access/request-lease.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
+import type { Shaping } from '../../json/shaping/index.ts'
 import {
   ACKNOWLEDGED,
+  type Answer,
+  CANCELLED,
   type Call,
   type CancelSignal,
+  errorAnswer,
   Fault,
+  faultAnswer,
   isObject,
+  keeperOf,
   listKinds,
   type ParamHeader,
   type Request,
   type RequestHeaders,
   type StatelessServer,
-  statusOfError,
 } from '../../mcp/index.ts'
-import type { Shaping } from '../../shaping/index.ts'
 import type { Resolved } from '../definition.ts'
-import { endOf } from '../sent-requests.ts'
+import { endOf, exchangeOf } from '../sent-requests.ts'
 import type { ServerView } from '../server-view.ts'
 import { shapedResponse } from '../shaped-result.ts'
 import type { ToolFilter } from '../tool-filter.ts'
@@ -23,16 +27,16 @@ import type { ToolFilter } from '../tool-filter.ts'
 /** Handles stateless requests for a server of any revision. */
 export interface Stateless {
   /** Answers with the JSON-RPC response; undefined if the request was cancelled. */
-  request(call: StatelessCall): Promise<JsonObject | Fault | undefined>
+  request(call: UpstreamCall): Promise<JsonObject | Fault | undefined>
   /** The revisions that clients may use. */
   versions(resolved: Resolved): Promise<string[]>
   /** The arguments of a tool that clients mirror into headers. */
-  paramHeaders(tool: string, call: StatelessCall): Promise<readonly ParamHeader[]>
+  paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]>
   /** Ends a call that waits for input that will not come; absent: calls never wait. */
   abandon?(requestState: string): void
 }
 
-export interface StatelessCall {
+export interface UpstreamCall {
   readonly message: Request
   /** Headers of the client, names in lower case. */
   readonly headers: RequestHeaders
@@ -54,7 +58,7 @@ export interface StatelessCall {
 }
 
 /** Equal for calls of the same client, as far as known. */
-export function whoseCall({ session, caller, peer }: Partial<StatelessCall>): string {
+export function whoseCall({ session, caller, peer }: Partial<UpstreamCall>): string {
   return session ?? caller ?? peer?.key ?? ''
 }
 
@@ -79,39 +83,27 @@ export class StatelessRequest implements StatelessServer {
     return own === undefined ? [] : this.server.paramHeaders(own, this.callOf(call, this.given))
   }
 
-  async request(call: Call): Promise<void> {
-    const { filter, given } = this
+  async request(call: Call): Promise<Answer> {
+    const { filter, given, view } = this
     const sent = filter ? filter.request(given) : given
-    if ('code' in sent) {
-      call.error(sent)
-      return
-    }
+    if ('code' in sent) return errorAnswer(call, sent)
     const { span } = call.request
     const message = span ? { ...sent, span } : sent
-    let shaping = this.view?.shaping(message, true)
+    let shaping = view?.shaping(message, true)
     const onShaping = (given: Shaping) => {
       shaping = given
     }
+    const begin = performance.now()
     const raw = await this.server.request(this.callOf(call, message, onShaping))
-    if (!raw) call.cancel()
-    else if (raw instanceof Fault) call.fail(raw)
-    else return this.answer(call, message, raw, shaping)
-  }
-
-  private answer(
-    call: Call,
-    message: Request,
-    raw: JsonObject,
-    shaping: Shaping | undefined,
-  ): Promise<void> | undefined {
+    call.onExchange?.(exchangeOf(view && this.resolved, message, raw, begin))
+    if (!raw) return CANCELLED
+    if (raw instanceof Fault) return faultAnswer(call, raw)
     const text = stringify(raw)
-    if (shaping) return answerShaped(call, raw, text, shaping)
-    const shown = this.view ? this.view.response(message.method, raw, text) : text
-    call.answer(shown, endOf(raw), statusOfError(raw.error))
-    return undefined
+    if (shaping) return shapedAnswer(call, raw, text, shaping)
+    return { text: view ? view.response(message.method, raw, text) : text, end: endOf(raw) }
   }
 
-  private callOf(call: Call, message: Request, onShaping?: StatelessCall['onShaping']): StatelessCall {
+  private callOf(call: Call, message: Request, onShaping?: UpstreamCall['onShaping']): UpstreamCall {
     const { headers, lease, peer } = call.context
     return {
       message,
@@ -120,7 +112,7 @@ export class StatelessRequest implements StatelessServer {
       quotaKey: lease.quotaKey,
       peer,
       resolved: this.resolved,
-      signal: call,
+      signal: call.signal,
       ...(onShaping && { onShaping }),
       onMessage(raw) {
         call.message(stringify(raw))
@@ -131,14 +123,14 @@ export class StatelessRequest implements StatelessServer {
   }
 }
 
-/** Answers with a shaped result. @param text of `raw` */
-export async function answerShaped(
+/** The answer with a shaped result. @param text of `raw` */
+export async function shapedAnswer(
   call: Call,
   raw: JsonObject,
   text: string,
   shaping: Shaping,
-): Promise<void> {
-  const shown = stringify(await shapedResponse(raw, shaping, call.context.results?.keeper(call)))
+): Promise<Answer> {
+  const shown = stringify(await shapedResponse(raw, shaping, keeperOf(call)))
   const savedChars = text.length - shown.length
-  call.answer(shown, { ...endOf(raw), ...(savedChars > 0 && { savedChars }) }, statusOfError(raw.error))
+  return { text: shown, end: { ...endOf(raw), ...(savedChars > 0 && { savedChars }) } }
 }

@@ -1,6 +1,6 @@
 import { memory } from '../../access/memory.ts'
 import { type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
-import { declares, Fault, isObject, MAX_QUESTIONS } from '../../mcp/index.ts'
+import { CANCELLATION, declares, Fault, isObject, MAX_QUESTIONS } from '../../mcp/index.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -9,10 +9,10 @@ import {
   omit,
   PROTOCOL_VERSION,
 } from '../../mcp/protocol.ts'
-import { Waiting } from '../../mcp/session.ts'
+import { Waiting } from '../../mcp/waiting.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { isWanted } from '../backend/session-state.ts'
-import type { StatelessCall } from '../backend/stateless.ts'
+import type { UpstreamCall } from '../backend/stateless.ts'
 import { helloOf, type PooledSession } from '../pool/session.ts'
 import type { LockHolder, LockMode } from '../pool/session-lock.ts'
 import type { SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
@@ -49,7 +49,7 @@ export class BridgedCall implements LockHolder {
   /** Messages received between two requests of the client. */
   #kept: Waiting | undefined
   /** The current client request. */
-  #open: StatelessCall | undefined
+  #open: UpstreamCall | undefined
   #onAsked: (() => void) | undefined
   /** Whether the client no longer receives messages. */
   #isLeft = false
@@ -59,7 +59,7 @@ export class BridgedCall implements LockHolder {
     readonly session: PooledSession,
     readonly caller: string,
     readonly mode: LockMode,
-    private readonly first: StatelessCall,
+    private readonly first: UpstreamCall,
     private readonly onDropped: () => void,
   ) {}
 
@@ -91,7 +91,7 @@ export class BridgedCall implements LockHolder {
     const { session, first, mode } = this
     const { method, params, span } = first.message
     this.#sent = this.#isCancelled
-      ? { answer: Promise.resolve(new Fault('cancelled', 'The call was cancelled')), cancel() {} }
+      ? { answer: Promise.resolve(CANCELLATION), cancel() {} }
       : session.request(method, forSession(params), {
           onMessage: (raw) => this.message(raw),
           isAsking: () => this.questions.size > 0,
@@ -111,7 +111,7 @@ export class BridgedCall implements LockHolder {
   }
 
   /** The answer, or `asked` when the server asks something. */
-  async next(call: StatelessCall): Promise<JsonObject | Fault | 'asked'> {
+  async next(call: UpstreamCall): Promise<JsonObject | Fault | 'asked'> {
     this.#open = call
     for (const text of this.#kept?.take() ?? []) this.#deliver(parseVerbatim(text) as JsonObject, call)
     const asked = new Promise<'asked'>((resolve) => {
@@ -180,7 +180,7 @@ export class BridgedCall implements LockHolder {
   }
 
   /** Delivers a message to a client request, whose progress token and level may differ from the first one's. */
-  #deliver(raw: JsonObject, { message, onMessage }: StatelessCall): void {
+  #deliver(raw: JsonObject, { message, onMessage }: UpstreamCall): void {
     const { progressToken, [LOG_LEVEL]: level } = metaOf(message.params)
     const params = isObject(raw.params) ? raw.params : {}
     if (raw.method === 'notifications/progress') {
@@ -190,7 +190,7 @@ export class BridgedCall implements LockHolder {
 }
 
 /** How a request uses its session. */
-export function lockModeOf({ method, params }: StatelessCall['message']): LockMode {
+export function lockModeOf({ method, params }: UpstreamCall['message']): LockMode {
   if (/\/list$|^completion\//.test(method)) return 'metadata'
   if (metaOf(params)[LOG_LEVEL] !== undefined) return 'exclusive'
   const { capabilities } = helloOf(params)

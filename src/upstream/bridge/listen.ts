@@ -10,7 +10,7 @@ import {
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
-import type { StatelessCall } from '../backend/stateless.ts'
+import type { UpstreamCall } from '../backend/stateless.ts'
 import type { PooledSession } from '../pool/session.ts'
 
 /** Number of streams subscribed to each resource, by session. */
@@ -18,7 +18,7 @@ const subscribers = new WeakMap<PooledSession, Map<string, number>>()
 
 /** Serves `subscriptions/listen` from a session: acknowledged first, all messages tagged with its id. */
 export async function listenInSession(
-  { message, onMessage, signal }: StatelessCall,
+  { message, onMessage, signal }: UpstreamCall,
   session: PooledSession,
   ready: JsonObject,
 ): Promise<JsonObject | Fault | undefined> {

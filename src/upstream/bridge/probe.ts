@@ -72,7 +72,7 @@ export class Probe {
   /** Probes a child, which is then used for the first session or for all calls. */
   async #probeChild(resolved: Resolved, params?: JsonObject): Promise<Protocol | Fault> {
     const { upstream, stateless } = this
-    const client = upstream.connect(resolved, NO_EVENTS, undefined)
+    const client = upstream.connect(resolved, NO_EVENTS)
     if (client instanceof Fault) return client
     const hello = helloForAll(helloOf(params ?? {}))
     const deadline = performance.now() + upstream.definition.server.startupTimeout
@@ -126,7 +126,7 @@ export class Probe {
 
   /** @param deadline of the whole start, by `performance.now()` */
   async #handshake(resolved: Resolved, hello: Hello, deadline: number): Promise<boolean> {
-    const client = this.upstream.connect(resolved, NO_EVENTS, undefined)
+    const client = this.upstream.connect(resolved, NO_EVENTS)
     if (client instanceof Fault) return false
     const left = Math.max(1, deadline - performance.now())
     const begun = initialize(client, hello, this.stateless.version, left)

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
+  CANCELLATION,
   Cancellation,
   Fault,
   HEADER_MISMATCH,
@@ -7,16 +8,15 @@ import {
   type Message,
   ownRequest,
   type ParamHeader,
-  type RequestHeaders,
   type RequestId,
   STATELESS_REVISIONS,
 } from '../../mcp/index.ts'
-import { createParamHeaders, mirroredValue, withoutFaulty } from '../../mcp/mirror.ts'
+import { createParamHeaders, mirroredValue, nameOf, withoutFaulty } from '../../mcp/mirror.ts'
 import { LOG_LEVEL, metaOf, ownMeta, SUBSCRIPTION_ID } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { isWanted } from '../backend/session-state.ts'
-import { type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
+import { type Stateless, type UpstreamCall, whoseCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import { type LockHolder, SessionLock } from '../pool/session-lock.ts'
 import {
@@ -26,7 +26,7 @@ import {
   type RpcClient,
   timedOut,
 } from '../rpc/rpc-client.ts'
-import { tracedHeaders } from '../sent-requests.ts'
+import { tracedHeaders, traceIn } from '../sent-requests.ts'
 import { discard, type HttpAnswer, mediaType, readResponse } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
 
@@ -51,7 +51,7 @@ export class StatelessUpstream implements Stateless {
     this.#stdio = upstream.definition.server.type === 'stdio'
   }
 
-  async request(call: StatelessCall): Sent {
+  async request(call: UpstreamCall): Sent {
     const answer = await this.#send(call)
     if (call.signal.aborted || (answer instanceof Fault && answer.kind === 'cancelled')) return undefined
     if (call.message.method !== 'tools/list' || answer instanceof Fault || !('result' in answer))
@@ -81,7 +81,7 @@ export class StatelessUpstream implements Stateless {
       : [...STATELESS_REVISIONS]
   }
 
-  paramHeaders(tool: string, { resolved }: StatelessCall) {
+  paramHeaders(tool: string, { resolved }: UpstreamCall) {
     return this.#headers.of(tool, this.#lists(resolved))
   }
 
@@ -113,11 +113,11 @@ export class StatelessUpstream implements Stateless {
     this.#children.clear()
   }
 
-  #send(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+  #send(call: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
     return this.#stdio ? this.#sendStdio(call) : this.#sendHttp(call)
   }
 
-  async #sendStdio(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+  async #sendStdio(call: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
     const { resolved } = call
     const child = this.#childFor(resolved)
     if (child instanceof Fault) return child
@@ -133,11 +133,11 @@ export class StatelessUpstream implements Stateless {
         child.used = performance.now()
         return child
       }
-    const client = this.upstream.connect(resolved, NO_EVENTS, undefined)
+    const client = this.upstream.connect(resolved, NO_EVENTS)
     return client instanceof Fault ? client : this.adopt(client, resolved)
   }
 
-  async #sendHttp(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+  async #sendHttp(call: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
     const { message, resolved } = call
     const { params, method } = message
     const tool = method === 'tools/call' && typeof params.name === 'string' ? params.name : undefined
@@ -217,7 +217,7 @@ export class SharedChild {
     return this.client.size + this.#logging.size
   }
 
-  async request(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+  async request(call: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
     const level = call.message.method === LISTEN ? undefined : metaOf(call.message.params)[LOG_LEVEL]
     const answer = await (level === undefined ? this.#send(call) : this.#sendLogging(call, level))
     this.used = performance.now()
@@ -230,7 +230,7 @@ export class SharedChild {
     this.client.close(fault)
   }
 
-  async #sendLogging(call: Omit<StatelessCall, 'caller'>, level: Json): Promise<JsonObject | Fault> {
+  async #sendLogging(call: Omit<UpstreamCall, 'caller'>, level: Json): Promise<JsonObject | Fault> {
     const { signal, onMessage } = call
     const holder: LockHolder = {
       caller: whoseCall(call),
@@ -258,7 +258,7 @@ export class SharedChild {
     else quiet = setTimeout(leave, QUIET).unref()
   }
 
-  async #send({ message, onMessage, signal }: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+  async #send({ message, onMessage, signal }: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
     const { id, method, params, span } = message
     // A subscription's messages carry the client's own id.
     const tagged = (raw: JsonObject) => onMessage(retagged(raw, 'params', id))
@@ -305,27 +305,16 @@ function retagged(raw: JsonObject, key: 'params' | 'result', id: RequestId): Jso
   return { ...raw, [key]: { ...body, _meta: { ...metaOf(body), [SUBSCRIPTION_ID]: id } } }
 }
 
-const NAMED: Record<string, string> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-}
-/** The caller's trace context is forwarded with the call. */
-const TRACE = ['traceparent', 'tracestate', 'baggage']
-
 /** Sends a 2026-07-28 request to a streamable HTTP server and reads the answer message by message. */
 async function requestHttp(
   upstream: Upstream,
   resolved: Resolved,
-  call: Omit<StatelessCall, 'resolved' | 'caller'>,
+  call: Omit<UpstreamCall, 'resolved' | 'caller'>,
   declared: readonly ParamHeader[],
 ): Promise<JsonObject | Fault> {
   const { message } = call
   const operation = upstream.operations.begin(message)
-  const own = { ...mirrored(message.method, message.params, declared), ...traced(call.headers) }
+  const own = { ...mirrored(message.method, message.params, declared), ...traceIn(call.headers) }
   const body = operation.textOf(message, stringify(message.raw))
   const answer = await askHttp(upstream, resolved, call, tracedHeaders(own, operation.trace), body)
   operation.settled(answer)
@@ -335,7 +324,7 @@ async function requestHttp(
 async function askHttp(
   upstream: Upstream,
   resolved: Resolved,
-  { message, onMessage, signal }: Omit<StatelessCall, 'resolved' | 'caller'>,
+  { message, onMessage, signal }: Omit<UpstreamCall, 'resolved' | 'caller'>,
   headers: Record<string, string>,
   body: string,
 ): Promise<JsonObject | Fault> {
@@ -352,19 +341,13 @@ async function askHttp(
   }
   const timeout = isSilent ? Infinity : upstream.limits.timeout
   const read = await readResponse(answer, message.id, upstream, onMessage, timeout)
-  if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
+  if (signal.aborted) return CANCELLATION
   return read instanceof Fault ? read : { ...read.message.raw, id: message.id }
 }
 
 /** Whether an answer's length is unknown; a refusal is short, or declares its length. */
 function isEndless({ status, headers, whole }: HttpAnswer): boolean {
   return status < 300 && !whole && headers['content-length'] === undefined
-}
-
-function traced(headers: RequestHeaders): Record<string, string> {
-  return Object.fromEntries(
-    TRACE.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
-  )
 }
 
 /** The headers that mirror a request (2026-07-28, Request Metadata). */
@@ -379,7 +362,7 @@ export function mirrored(
     'mcp-protocol-version': STATELESS_REVISIONS[0],
     'mcp-method': method,
   }
-  const name = Object.hasOwn(NAMED, method) ? params[NAMED[method] as string] : undefined
+  const name = nameOf(method, params)
   if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name)
   for (const { path, header } of declared) {
     const value = mirroredValue(params.arguments, path)

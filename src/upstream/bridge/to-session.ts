@@ -15,7 +15,7 @@ import { createParamHeaders } from '../../mcp/mirror.ts'
 import { LOG_LEVEL, metaOf, omit, SERVER_INFO } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { isRepeatable } from '../backend/session-state.ts'
-import { type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
+import { type Stateless, type UpstreamCall, whoseCall } from '../backend/stateless.ts'
 import { type SessionOwner, SessionPool } from '../pool/pool.ts'
 import { helloOf } from '../pool/session.ts'
 import { GIVES_WAY } from '../pool/session-lock.ts'
@@ -68,7 +68,7 @@ export class ToSession implements Stateless {
     this.#isolated = upstream.definition.server.isolation === 'session'
   }
 
-  async request(call: StatelessCall): Sent {
+  async request(call: UpstreamCall): Sent {
     const { id, method, params } = call.message
     if (REMOVED.test(method))
       return errorOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
@@ -96,7 +96,7 @@ export class ToSession implements Stateless {
   }
 
   /** The server's `initialize` result, in the session shared with the client's calls. */
-  handshake(call: StatelessCall): Promise<JsonObject | Fault> {
+  handshake(call: UpstreamCall): Promise<JsonObject | Fault> {
     return this.pool.session(ownerOf(call), true).use((ready) => ready)
   }
 
@@ -104,7 +104,7 @@ export class ToSession implements Stateless {
     return Promise.resolve([...REVISIONS])
   }
 
-  paramHeaders(tool: string, call: StatelessCall) {
+  paramHeaders(tool: string, call: UpstreamCall) {
     return this.#headers.of(tool, (cursor) => this.#listTools(call, cursor))
   }
 
@@ -117,7 +117,7 @@ export class ToSession implements Stateless {
     this.pool.close()
   }
 
-  #bridge(call: StatelessCall): BridgedCall {
+  #bridge(call: UpstreamCall): BridgedCall {
     const mode = lockModeOf(call.message)
     const session = this.pool.session(ownerOf(call), mode === 'metadata')
     const caller = this.#isolated ? '' : whoseCall(call)
@@ -130,7 +130,7 @@ export class ToSession implements Stateless {
   }
 
   /** Sends a call when its turn comes. */
-  async #begin(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
+  async #begin(call: UpstreamCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { session } = bridged
     bridged.state = 'waiting'
     const refused = await session.lock.enter(bridged, { signal: call.signal, timeout: this.#lockTimeout })
@@ -143,7 +143,7 @@ export class ToSession implements Stateless {
   }
 
   /** Waits for the answer, or until the server asks. */
-  async #follow(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
+  async #follow(call: UpstreamCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { message, signal } = call
     const cancel = () => bridged.cancel('The client went away')
     if (signal.aborted) cancel()
@@ -162,7 +162,7 @@ export class ToSession implements Stateless {
     return { ...this.#answered(outcome, call, ready), id: message.id }
   }
 
-  #inputRequired(call: StatelessCall, bridged: BridgedCall): JsonObject {
+  #inputRequired(call: UpstreamCall, bridged: BridgedCall): JsonObject {
     const { quotaKey = '' } = call
     const requestState = this.#pendingInput.add(bridged, boundTo(call), quotaKey, () => bridged.giveUp())
     bridged.session.lock.park(bridged, () => this.#pendingInput.expire(requestState))
@@ -176,14 +176,14 @@ export class ToSession implements Stateless {
     return { jsonrpc: '2.0', id: call.message.id, result }
   }
 
-  async #resume(call: StatelessCall, handle: string): Sent {
+  async #resume(call: UpstreamCall, handle: string): Sent {
     const { message } = call
     const bridged = this.#pendingInput.take(handle, boundTo(call))
     if (!bridged) return errorOf(message.id, UNKNOWN_STATE)
     return bridged.session.use((ready) => this.#continue(call, bridged, ready))
   }
 
-  async #continue(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
+  async #continue(call: UpstreamCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { message, signal } = call
     const { session } = bridged
     const wait = { signal, timeout: this.#lockTimeout }
@@ -200,7 +200,7 @@ export class ToSession implements Stateless {
     return asksAgain ? this.#inputRequired(call, bridged) : this.#follow(call, bridged, ready)
   }
 
-  async #discover(call: StatelessCall): Promise<JsonObject | Fault> {
+  async #discover(call: UpstreamCall): Promise<JsonObject | Fault> {
     const ready = await this.handshake(call)
     if (ready instanceof Fault) return ready
     const { capabilities, instructions } = ready
@@ -213,7 +213,7 @@ export class ToSession implements Stateless {
   }
 
   /** A response in the form of 2026-07-28. */
-  #answered(raw: JsonObject, { message, session }: StatelessCall, { serverInfo }: JsonObject): JsonObject {
+  #answered(raw: JsonObject, { message, session }: UpstreamCall, { serverInfo }: JsonObject): JsonObject {
     const { method } = message
     const { result, error } = raw
     // "Resource not found" has another code (changelog of 2026-07-28, minor changes, 6).
@@ -233,7 +233,7 @@ export class ToSession implements Stateless {
     }
   }
 
-  #listTools(call: StatelessCall, cursor: string | undefined): Promise<Json | undefined> {
+  #listTools(call: UpstreamCall, cursor: string | undefined): Promise<Json | undefined> {
     const list = () => {
       const session = this.pool.session(ownerOf(call), true)
       return session.use(() => session.request('tools/list', cursor ? { cursor } : {}).answer)
@@ -245,10 +245,10 @@ export class ToSession implements Stateless {
 }
 
 /** The owner of a call's session. */
-function ownerOf({ message, resolved, caller, quotaKey, peer, headers }: StatelessCall): SessionOwner {
+function ownerOf({ message, resolved, caller, quotaKey, peer, headers }: UpstreamCall): SessionOwner {
   return { resolved, caller, name: headers[SESSION_NAME], quotaKey, peer, ...helloOf(message.params) }
 }
 
-function errorOf(id: StatelessCall['message']['id'], error: RpcError): JsonObject {
+function errorOf(id: UpstreamCall['message']['id'], error: RpcError): JsonObject {
   return { jsonrpc: '2.0', id, error: { ...error } as JsonObject }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
+  CANCELLATION,
   Cancellation,
   type CancelSignal,
   CLIENT_CAPABILITIES,
@@ -20,6 +21,7 @@ import {
   ownId,
   ownRequest,
   PROTOCOL_VERSION,
+  type Request,
   type RequestId,
   type RpcError,
   readMessage,
@@ -30,10 +32,9 @@ import {
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { levelOf, maySubscribe } from '../backend/session-state.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import type { Link, LinkEvents, Request, Response, Started } from '../rpc/link.ts'
-import { FAILED } from '../transport/channel.ts'
+import type { Reply, UpstreamSession, UpstreamSessionEvents } from '../rpc/upstream-session.ts'
 import { announce, announcedLists, keepSubscribed } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 
@@ -56,7 +57,7 @@ const LISTEN = 'subscriptions/listen'
  * Serves a client's session from a stateless server: session state (capabilities, log level, subscriptions) is kept
  * here and sent with each request, and required input is requested from the client.
  */
-export class ToStateless implements Link {
+export class ToStateless implements UpstreamSession {
   readonly #calls = new InFlight<RequestId, Cancellation>()
   /** Unanswered requests to the client. */
   readonly #asked = new Map<string, (answer: JsonObject) => void>()
@@ -74,10 +75,10 @@ export class ToStateless implements Link {
 
   constructor(
     private readonly options: ToStatelessOptions,
-    private readonly events: LinkEvents,
+    private readonly events: UpstreamSessionEvents,
   ) {}
 
-  async start({ id, params }: Request): Promise<Started> {
+  async start({ id, params }: Request): Promise<Reply | Fault> {
     const { server, upstream } = this.options
     const { name } = upstream
     this.#meta = {
@@ -89,7 +90,7 @@ export class ToStateless implements Link {
     if (!raw) return new Fault('lost', `No response from the server ${name}`)
     if (raw instanceof Fault) return raw
     const { result } = raw
-    if (!isObject(result)) return started({ ...raw, id })
+    if (!isObject(result)) return replyOf({ ...raw, id })
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
     for (const list of announcedLists(capabilities)) this.#changes[`${list}ListChanged`] = true
     const { instructions } = result
@@ -99,22 +100,37 @@ export class ToStateless implements Link {
       serverInfo: metaOf(result)[SERVER_INFO] ?? { name, version: '' },
       ...(instructions !== undefined && { instructions }),
     }
-    return started({ jsonrpc: '2.0', id, result: initialized })
+    return answered(id, initialized)
   }
 
-  send(message: Message): Fault | undefined {
+  async request(request: Request, _text: string): Promise<Reply | Fault> {
+    const { id, method, params } = request
     if (this.#closed)
       return new Fault('lost', `The session with the server ${this.options.upstream.name} has ended`)
-    // Process asynchronously, so that the answer comes after the request has been registered.
-    if (message.kind === 'request') queueMicrotask(() => this.#take(message))
-    else if (message.kind === 'response') {
+    switch (method) {
+      case 'ping':
+        return answered(id, {})
+      case 'initialize':
+        return refused(id, { code: INVALID_REQUEST, message: 'The session is initialized already' })
+      case 'logging/setLevel':
+        this.#level = levelOf(params)
+        return answered(id, {})
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return this.#subscribe(id, method, String(params.uri))
+      default:
+        return this.#relay(request)
+    }
+  }
+
+  notify(message: Message): void {
+    if (message.kind === 'response') {
       this.#asked.get(String(message.id))?.(message.raw)
       this.#asked.delete(String(message.id))
     } else if (message.kind === 'notification') {
       if (message.method === 'notifications/initialized') this.#listen().catch(unexpected(LISTEN))
       if (message.method === 'notifications/cancelled') this.#calls.get(requestIdOf(message))?.abort()
     }
-    return undefined
   }
 
   close(): void {
@@ -124,85 +140,58 @@ export class ToStateless implements Link {
     for (const resolve of this.#asked.values()) resolve({})
   }
 
-  #take(request: Request): void {
-    const { id, method, params } = request
-    const failed = unexpected(method, () => {
-      this.#calls.delete(id)
-      this.#refuse(id, { code: INTERNAL_ERROR, message: FAILED })
-    })
-    switch (method) {
-      case 'ping':
-        this.#answer(id, {})
-        break
-      case 'initialize':
-        this.#refuse(id, { code: INVALID_REQUEST, message: 'The session is initialized already' })
-        break
-      case 'logging/setLevel':
-        this.#level = levelOf(params)
-        this.#answer(id, {})
-        break
-      case 'resources/subscribe':
-      case 'resources/unsubscribe':
-        this.#subscribe(id, method, String(params.uri)).catch(failed)
-        break
-      default:
-        this.#relay(request).catch(failed)
-    }
-  }
-
-  async #subscribe(id: RequestId, method: string, uri: string): Promise<void> {
+  async #subscribe(id: RequestId, method: string, uri: string): Promise<Reply> {
     if (method === 'resources/unsubscribe') this.#uris.delete(uri)
     else if (maySubscribe(this.#uris.size, uri)) this.#uris.add(uri)
-    else return this.#refuse(id, { code: INVALID_PARAMS, message: 'The session has too many subscriptions' })
+    else return refused(id, { code: INVALID_PARAMS, message: 'The session has too many subscriptions' })
     await this.#listen()
-    this.#answer(id, {})
+    return answered(id, {})
   }
 
   /** Runs a client request; each round of input is a separate request (Multi Round-Trip Requests). */
-  async #relay({ id, method, params, span }: Request): Promise<void> {
+  async #relay(request: Request): Promise<Reply | Fault> {
+    const { id } = request
     const abort = new Cancellation()
     this.#calls.set(id, abort)
-    let given: JsonObject | undefined = params
-    for (let round = 0; given && round < MAX_ROUNDS; round++)
-      given = await this.#round(round === 0 ? id : ownId(), { id, method, params, span }, given, abort)
-    if (given) {
+    try {
+      let given = request.params
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const outcome = await this.#round(round === 0 ? id : ownId(), request, given, abort)
+        if (!('next' in outcome)) return outcome
+        given = outcome.next
+      }
       const message = `The server ${this.options.upstream.name} asked for input ${MAX_ROUNDS} times`
-      this.#refuse(id, { code: INTERNAL_ERROR, message })
+      return refused(id, { code: INTERNAL_ERROR, message })
+    } finally {
+      this.#calls.delete(id)
     }
-    this.#calls.delete(id)
   }
 
-  /** @returns the parameters of the next round; undefined once the client has its answer, or cancelled */
+  /** @returns the reply, or the parameters of the next round */
   async #round(
     asId: RequestId,
-    { id, method, params, span }: Pick<Request, 'id' | 'method' | 'params'> & { span: Request['span'] },
+    { id, method, params, span }: Request,
     given: JsonObject,
     abort: Cancellation,
-  ): Promise<JsonObject | undefined> {
+  ): Promise<Reply | Fault | { next: JsonObject }> {
     const emit = (raw: JsonObject) => this.#emit(raw)
     const raw = await this.options.server.request(this.#call(asId, method, given, emit, abort, span))
-    if (!raw || abort.aborted) return undefined
-    if (raw instanceof Fault) {
-      if (!this.#closed) this.events.rejected(id, raw)
-      return undefined
-    }
+    if (!raw || abort.aborted) return CANCELLATION
+    if (raw instanceof Fault) return raw
     const { result } = raw
-    if (!isObject(result) || result.resultType !== 'input_required') {
-      emit({ ...raw, id, ...(isObject(result) && { result: forSession(result) }) })
-      return undefined
-    }
+    if (!isObject(result) || result.resultType !== 'input_required')
+      return replyOf({ ...raw, id, ...(isObject(result) && { result: forSession(result) }) })
     const { requestState } = result
     const abandon = () => this.options.server.abandon?.(String(requestState))
     abort.addEventListener('abort', abandon)
     const inputs = await this.#askAll(isObject(result.inputRequests) ? result.inputRequests : {})
     abort.removeEventListener('abort', abandon)
-    if (abort.aborted) return undefined
+    if (abort.aborted) return CANCELLATION
     if ('error' in inputs) {
       abandon()
-      emit({ jsonrpc: '2.0', id, error: inputs.error })
-      return undefined
+      return replyOf({ jsonrpc: '2.0', id, error: inputs.error })
     }
-    return { ...params, ...inputs, ...(requestState !== undefined && { requestState }) }
+    return { next: { ...params, ...inputs, ...(requestState !== undefined && { requestState }) } }
   }
 
   /** Asks the client all questions at once. */
@@ -280,7 +269,7 @@ export class ToStateless implements Link {
     onMessage: (raw: JsonObject) => void,
     signal: CancelSignal,
     span?: Request['span'],
-  ): StatelessCall {
+  ): UpstreamCall {
     const { caller, quotaKey, resolved } = this.options
     const level = this.#level !== undefined && { [LOG_LEVEL]: this.#level }
     const params = { ...given, _meta: { ...metaOf(given), ...this.#meta, ...level } }
@@ -291,18 +280,18 @@ export class ToStateless implements Link {
   #emit(raw: JsonObject): void {
     if (!this.#closed) this.events.message(readMessage(raw), stringify(raw))
   }
-
-  #answer(id: RequestId, result: JsonObject): void {
-    this.#emit({ jsonrpc: '2.0', id, result })
-  }
-
-  #refuse(id: RequestId, error: RpcError): void {
-    this.#emit({ jsonrpc: '2.0', id, error: { ...error } as JsonObject })
-  }
 }
 
-function started(raw: JsonObject): Started {
-  return { response: readMessage(raw) as Response, text: stringify(raw) }
+function replyOf(raw: JsonObject): Reply {
+  return { raw, text: stringify(raw) }
+}
+
+function answered(id: RequestId, result: JsonObject): Reply {
+  return replyOf({ jsonrpc: '2.0', id, result })
+}
+
+function refused(id: RequestId, error: RpcError): Reply {
+  return replyOf({ jsonrpc: '2.0', id, error: { ...error } as JsonObject })
 }
 
 /** A result without members specific to 2026-07-28. */

@@ -6,15 +6,14 @@ import {
   isObject,
   json,
   type Replicas,
-  type RequestContext,
+  type Request,
   type RequestId,
   UNKNOWN_STATE,
 } from '../../mcp/index.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
-import type { Request } from '../rpc/link.ts'
+import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
 
 /** Digest of caller, template values, method and parameters (2026-07-28, Server Requirements). */
-export function boundTo({ message, caller, resolved }: StatelessCall): string {
+export function boundTo({ message, caller, resolved }: UpstreamCall): string {
   return digestOfRequest(message, [caller ?? null, resolved.key])
 }
 
@@ -24,7 +23,6 @@ export function boundTo({ message, caller, resolved }: StatelessCall): string {
  * @param text of the request as received
  */
 export async function resumed(
-  context: RequestContext,
   replicas: Replicas,
   request: Request,
   text: string,
@@ -32,16 +30,15 @@ export async function resumed(
   const { requestState } = request.params
   if (requestState === undefined) return request
   const waiting = replicas.unseal(String(requestState))
-  if (!waiting) return unknown(context, request.id)
+  if (!waiting) return unknown(request.id)
   const { owner, state } = waiting
-  if (!replicas.isOwn(owner))
-    return (await replicas.forward(owner, text, request.id)) ?? unknown(context, request.id)
+  if (!replicas.isOwn(owner)) return (await replicas.forward(owner, text, request.id)) ?? unknown(request.id)
   const params = { ...request.params, requestState: state }
   return { ...request, params, raw: { ...request.raw, params } }
 }
 
-function unknown(context: RequestContext, id: RequestId): HttpResponse {
-  return json(context, errorText(id, UNKNOWN_STATE))
+function unknown(id: RequestId): HttpResponse {
+  return json(errorText(id, UNKNOWN_STATE))
 }
 
 /** The server with waiting calls that every replica can find. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Peer } from '../../access/request-lease.ts'
 import { stringify } from '../../json/index.ts'
-import { canonical } from '../../mcp/protocol.ts'
+import { withSortedKeys } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
@@ -95,7 +95,7 @@ export class SessionPool {
   /** An anonymous client has its session to itself, so its own capabilities are forwarded. */
   #forStranger(owner: SessionOwner, peer: Peer, lists: boolean): Entry {
     const { resolved, quotaKey } = owner
-    const hello = canonical(owner.capabilities)
+    const hello = withSortedKeys(owner.capabilities)
     const keyFor = (whose: unknown) => keyOf([resolved.key, whose, hello])
     const key = keyFor(peer.key)
     const own = this.#find(key)

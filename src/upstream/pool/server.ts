@@ -2,14 +2,22 @@ import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, ownRequest, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
 import { AnswerTimeout } from '../answer-timeout.ts'
 import type { Restored } from '../backend/session-state.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
+import { loginStateless } from '../bridge/login-stateless.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
 import { StatelessUpstream } from '../bridge/stateless.ts'
 import { ToSession } from '../bridge/to-session.ts'
 import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { KeptLists } from '../kept-lists.ts'
-import { handshakeRefused, type Link, type LinkEvents, SessionLink, type Started } from '../rpc/link.ts'
+import { ChannelSession, type Resumed } from '../rpc/channel-session.ts'
+import { LoginSession, type LoginSessionOptions } from '../rpc/login-session.ts'
+import {
+  handshakeRefused,
+  type Reply,
+  type UpstreamSession,
+  type UpstreamSessionEvents,
+} from '../rpc/upstream-session.ts'
 import { TaskOwners, withOwnTasks } from '../task-owners.ts'
 import { Upstream, type UpstreamContext } from '../upstream.ts'
 import { makeRoom, type Occupant } from './pool.ts'
@@ -65,79 +73,118 @@ export class UpstreamServer {
    * A client's session, bridged if the server is stateless. Waits for a running start at load, and fails with it.
    * @param among whether it belongs to an aggregate, whose lists are cached
    */
-  link(
+  session(
     resolved: Resolved,
     session: Pick<Session, 'caller' | 'quotaKey'>,
-    events: LinkEvents,
+    events: UpstreamSessionEvents,
     restore: Restore,
     among = false,
-  ): Link {
-    const link = this.#link(resolved, session, events, restore, among ? this.#own.kept : this.#own.stateless)
-    const start: Link['start'] = async (request, text) => {
+  ): UpstreamSession {
+    const stateless = among ? this.#own.kept : this.#own.stateless
+    const open = () => this.#open(resolved, session, events, restore, stateless)
+    const opened = this.#withLogin(resolved, events, { open, restore }) ?? open()
+    const start: UpstreamSession['start'] = async (request, text) => {
       const fault = await this.#starting
       if (fault) return fault
-      const answer = await link.start(request, text)
-      if (answer instanceof Fault) return answer
+      const reply = await opened.start(request, text)
+      if (reply instanceof Fault) return reply
       this.#failed = undefined
-      const { response } = answer
-      const raw = this.upstream.view.shown('initialize', response.raw, answer.text)
-      return raw === response.raw ? answer : { response: { ...response, raw }, text: stringify(raw) }
+      const raw = this.upstream.view.shown('initialize', reply.raw, reply.text)
+      return raw === reply.raw ? reply : { raw, text: stringify(raw) }
     }
-    return { start, send: (message, text) => link.send(message, text), close: () => link.close() }
+    return {
+      start,
+      request: (...request) => opened.request(...request),
+      notify: (...message) => opened.notify(...message),
+      close: (keep) => opened.close(keep),
+      listen: () => opened.listen?.(),
+      resume: () => opened.resume?.(),
+    }
   }
 
-  #link(
+  /** The session of a caller who has to log in; undefined: there are no logins of callers. */
+  #withLogin(
+    { credential }: Resolved,
+    events: UpstreamSessionEvents,
+    options: Omit<LoginSessionOptions, 'name' | 'credential'>,
+  ): LoginSession | undefined {
+    const { name } = this.upstream
+    return credential?.onLoginChange && new LoginSession({ name, credential, ...options }, events)
+  }
+
+  /** A client's session that another replica opened. */
+  resume(
     resolved: Resolved,
-    session: Pick<Session, 'caller' | 'quotaKey'>,
-    events: LinkEvents,
+    { quotaKey }: Pick<Session, 'quotaKey'>,
+    events: UpstreamSessionEvents,
+    restore: Restore,
+    resumed: Resumed,
+  ): UpstreamSession {
+    const options = { upstream: this.upstream, resolved, quotaKey, restore, resumed }
+    const open = () => new ChannelSession(options, events)
+    const current = open()
+    return this.#withLogin(resolved, events, { open, restore, current }) ?? current
+  }
+
+  #open(
+    resolved: Resolved,
+    { caller, quotaKey }: Pick<Session, 'caller' | 'quotaKey'>,
+    events: UpstreamSessionEvents,
     restore: Restore,
     stateless: Stateless = this.#own.stateless,
-  ): Link {
+  ): UpstreamSession {
     const { upstream } = this
-    const { caller, quotaKey } = session
-    if (upstream.definition.server.isolation !== 'session') {
-      // A shared session needs the same multiplexing as stateless clients, so it uses that bridge.
-      const request = async (call: StatelessCall) => {
+    const bridged = (server: Stateless) =>
+      new ToStateless({ server, resolved, caller, quotaKey, upstream }, events)
+    const direct = () => new ChannelSession({ upstream, resolved, quotaKey, restore }, events)
+    const isShared = upstream.definition.server.isolation !== 'session'
+    let current: UpstreamSession = isShared
+      ? bridged(this.#shared(resolved, stateless))
+      : this.#refusesSessions
+        ? bridged(stateless)
+        : direct()
+    return {
+      start: async (request, text) => {
+        const reply = await current.start(request, text)
+        if (!(current instanceof ChannelSession) || !(await this.#refused(current, reply, resolved)))
+          return reply
+        this.#refusesSessions = true
+        current.close()
+        current = bridged(stateless)
+        return current.start(request, text)
+      },
+      request: (...request) => current.request(...request),
+      notify: (...message) => current.notify(...message),
+      close: (keep) => current.close(keep),
+      listen: () => current.listen?.(),
+      resume: () => current.resume?.(),
+    }
+  }
+
+  /** A session that callers share needs the multiplexing of stateless requests. */
+  #shared(resolved: Resolved, stateless: Stateless): Stateless {
+    return {
+      request: async (call) => {
         const protocol = await this.probe.of(resolved, call.message.params)
         if (protocol instanceof Fault) return protocol
         return (protocol === 'stateless' ? stateless : this.#own.inSession).request(call)
-      }
-      const server: Stateless = {
-        request,
-        versions: () => this.#toSession.versions(),
-        paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
-        abandon: (requestState) => this.#toSession.abandon(requestState),
-      }
-      return new ToStateless({ server, resolved, caller, quotaKey, upstream }, events)
-    }
-    const bridged = () => new ToStateless({ server: stateless, resolved, caller, quotaKey, upstream }, events)
-    const direct = () => new SessionLink({ upstream, resolved, quotaKey, restore }, events)
-    let current: Link = this.#refusesSessions ? bridged() : direct()
-    return {
-      start: async (request, text) => {
-        const answer = await current.start(request, text)
-        if (!(current instanceof SessionLink) || !(await this.#refused(current, answer, resolved)))
-          return answer
-        this.#refusesSessions = true
-        current.close()
-        current = bridged()
-        return current.start(request, text)
       },
-      send: (message, text) => current.send(message, text),
-      close: () => current.close(),
+      versions: () => this.#toSession.versions(),
+      paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
+      abandon: (requestState) => this.#toSession.abandon(requestState),
     }
   }
 
   /** Whether a server refused a handshake because it is stateless. */
-  async #refused(link: SessionLink, answer: Started, resolved: Resolved): Promise<boolean> {
+  async #refused(session: ChannelSession, answer: Reply | Fault, resolved: Resolved): Promise<boolean> {
     if (answer instanceof Fault) {
       // Do not wait a second time for a server that was silent.
-      if (answer.kind === 'busy' || answer.kind === 'timeout') return false
+      if (answer.kind === 'busy' || answer.kind === 'timeout' || answer.login) return false
     } else {
-      if (answer.response.raw.error === undefined) return false
+      if (answer.raw.error === undefined) return false
       const { upstream } = this
       // Probe the same child.
-      const client = upstream.definition.server.type === 'stdio' ? link.release() : undefined
+      const client = upstream.definition.server.type === 'stdio' ? session.release() : undefined
       if (client) upstream.keepProbed(client, resolved.key)
     }
     const protocol = await this.probe.of(resolved)
@@ -151,8 +198,8 @@ export class UpstreamServer {
    */
   async stateless(resolved: Resolved, params: JsonObject): Promise<Stateless | Fault> {
     const protocol = await this.protocol(resolved, params)
-    if (protocol instanceof Fault) return protocol
-    return protocol === 'stateless' ? this.#own.kept : this.#own.inSession
+    if (protocol instanceof Fault && !protocol.login) return protocol
+    return this.bridge(protocol, resolved, true)
   }
 
   /**
@@ -168,16 +215,25 @@ export class UpstreamServer {
   }
 
   /**
-   * The server for stateless requests, if its protocol is known.
+   * The server for stateless requests.
+   * @param protocol a fault: unknown until the caller has logged in
    * @param keeps whether its lists are cached
    */
-  bridge(protocol: Protocol, keeps: boolean): Stateless {
+  bridge(protocol: Protocol | Fault, resolved: Resolved, keeps: boolean): Stateless {
     const stateless = keeps ? this.#own.kept : this.#own.stateless
-    return protocol === 'stateless' ? stateless : this.#own.inSession
+    const { inSession } = this.#own
+    const server =
+      protocol instanceof Fault
+        ? this.#shared(resolved, stateless)
+        : protocol === 'stateless'
+          ? stateless
+          : inSession
+    const { credential } = resolved
+    return credential?.onLoginChange ? loginStateless(server, credential, this.upstream.name) : server
   }
 
   /** A session-based server's `initialize` result. */
-  handshake(call: StatelessCall): ReturnType<ToSession['handshake']> {
+  handshake(call: UpstreamCall): ReturnType<ToSession['handshake']> {
     return this.#toSession.handshake(call)
   }
 
@@ -222,14 +278,12 @@ export class UpstreamServer {
   async #try(resolved: Resolved): Promise<Fault | undefined> {
     const params = { protocolVersion: SESSION_REVISIONS[0], ...helloOf({}) }
     const request = ownRequest('initialize', params, 0)
-    const events = { message() {}, lost() {}, rejected() {}, refused() {} }
-    const link = this.#link(resolved, { caller: undefined, quotaKey: '' }, events, () => [])
-    const answer = await link.start(request, stringify(request.raw))
-    link.close()
-    if (answer instanceof Fault) return answer
-    return isObject(answer.response.raw.result)
-      ? undefined
-      : handshakeRefused(this.upstream.name, answer.response.raw)
+    const events = { message() {}, lost() {}, refused() {} }
+    const session = this.#open(resolved, { caller: undefined, quotaKey: '' }, events, () => [])
+    const reply = await session.start(request, stringify(request.raw))
+    session.close()
+    if (reply instanceof Fault) return reply
+    return isObject(reply.raw.result) ? undefined : handshakeRefused(this.upstream.name, reply.raw)
   }
 
   /** Handles a list change reported by another worker. @param key of the template values */

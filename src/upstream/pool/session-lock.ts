@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json/index.ts'
-import { type CancelSignal, Fault } from '../../mcp/index.ts'
+import { CANCELLATION, type CancelSignal, Fault } from '../../mcp/index.ts'
 import type { ServerRequest } from '../rpc/rpc-client.ts'
 
 /**
@@ -83,7 +83,7 @@ export class SessionLock {
 
   /** Waits for a call's turn, also for the next one of a parked call; returns a fault if it does not come. */
   enter(holder: LockHolder, { signal, timeout, orWithout }: LockWait): Promise<Fault | undefined> {
-    const refused = this.#ended ?? (signal.aborted ? cancelled() : undefined)
+    const refused = this.#ended ?? (signal.aborted ? CANCELLATION : undefined)
     if (refused) return Promise.resolve(refused)
     if (holder.mode === 'metadata') {
       this.#metadata.add(holder)
@@ -110,7 +110,7 @@ export class SessionLock {
           resolve(fault)
         },
       }
-      const onAbort = () => this.#giveUp(waiting, cancelled())
+      const onAbort = () => this.#giveUp(waiting, CANCELLATION)
       const wait = () => {
         clearTimeout(timer)
         timer = setTimeout(() => {
@@ -205,8 +205,4 @@ function hurry(parked: Parked): void {
     parked.giveUp,
     Math.max(0, parked.since + GIVES_WAY - performance.now()),
   ).unref()
-}
-
-function cancelled(): Fault {
-  return new Fault('cancelled', 'The call was cancelled')
 }

@@ -1,4 +1,4 @@
-import type { StatelessCall } from '../backend/stateless.ts'
+import type { UpstreamCall } from '../backend/stateless.ts'
 
 /** The header by which a 2026-07-28 client names its session of a session-based server. */
 export const SESSION_NAME = 'plantgw-session'
@@ -11,7 +11,7 @@ const UNGUESSABLE = 22
 export function faultOfName({
   headers,
   caller,
-}: Pick<StatelessCall, 'headers' | 'caller'>): string | undefined {
+}: Pick<UpstreamCall, 'headers' | 'caller'>): string | undefined {
   const name = headers[SESSION_NAME]
   if (name === undefined) return undefined
   if (!NAME.test(name))

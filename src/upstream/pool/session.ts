@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../../mcp/protocol.ts'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf, withSortedKeys } from '../../mcp/protocol.ts'
 import { levelOf } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
-import { handshakeRefused } from '../rpc/link.ts'
 import type {
   Notification,
   RequestOptions,
@@ -12,6 +11,7 @@ import type {
   SentRequest,
   ServerRequest,
 } from '../rpc/rpc-client.ts'
+import { handshakeRefused } from '../rpc/upstream-session.ts'
 import type { Upstream } from '../upstream.ts'
 import { SessionLock } from './session-lock.ts'
 
@@ -62,7 +62,7 @@ export function helloForAll({ clientInfo }: Hello): Hello {
 
 /** Equal for handshakes that a server cannot distinguish. */
 export function keyOfHello({ capabilities, clientInfo }: Hello): string {
-  return stringify([canonical(capabilities), canonical(clientInfo)])
+  return stringify([withSortedKeys(capabilities), withSortedKeys(clientInfo)])
 }
 
 /** A session that the gateway holds for stateless callers. */
@@ -174,8 +174,7 @@ export class PooledSession {
         rejected() {},
         closed: (fault) => this.#end(fault),
       },
-      quotaKey,
-      keyOfHello(hello),
+      { quotaKey, by: keyOfHello(hello) },
     )
     if (client instanceof Fault) return this.#end(client)
     this.#client = client

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
+  CANCELLATION,
   type CancelSignal,
   Fault,
   InFlight,
@@ -14,13 +15,13 @@ import {
 import type { Span } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Operation, Operations } from '../sent-requests.ts'
-import { type Channel, type ChannelEvents, FAILED, idAmong } from '../transport/channel.ts'
+import { type Channel, type ChannelEvents, FAILED, idAmong, type ResumeToken } from '../transport/channel.ts'
 
 /** A request of a server to its client. */
 export type ServerRequest = Extract<Message, { kind: 'request' }>
 export type Notification = Extract<Message, { kind: 'notification' }>
 
-/** Events other than those of the gateway's own requests, which are settled before `closed`. */
+/** Events that belong to none of the gateway's own requests; those are settled before `closed`. */
 export type RpcEvents = ChannelEvents
 
 export interface RequestOptions {
@@ -123,6 +124,21 @@ export class RpcClient {
     return this.#channel.listening
   }
 
+  /** With this token another replica can continue the session; undefined: none can. */
+  get resume(): ResumeToken | undefined {
+    return this.#channel.resume
+  }
+
+  /** Leaves the session to other replicas: `close` then ends only the connection. */
+  detach(): void {
+    this.#channel.detach?.()
+  }
+
+  /** Opens the stream of server-initiated messages of a resumed session. */
+  listen(): void {
+    this.#channel.listen?.()
+  }
+
   get ended(): boolean {
     return this.#ended !== undefined
   }
@@ -139,7 +155,7 @@ export class RpcClient {
     const id = this.#isShared ? ownId() : this.#nextId++
     const own = token === undefined ? params : { ...params, _meta: { ...meta, progressToken: id } }
     const { sent, operation } = this.#expect(id, method, params, token, options)
-    const fault = this.#ended ?? (options.signal?.aborted ? cancelled() : undefined)
+    const fault = this.#ended ?? (options.signal?.aborted ? CANCELLATION : undefined)
     const traced = operation.trace ? tracedParams(own, operation.trace) : own
     const refused = fault ?? this.#channel.send(stringify(messageOf(method, traced, id)))
     if (refused) this.#settle(id, refused)
@@ -159,7 +175,7 @@ export class RpcClient {
     const cancel = (reason: string) => {
       if (!this.#pending.has(id)) return
       this.#cancelled(id, reason)
-      this.#settle(id, cancelled())
+      this.#settle(id, CANCELLATION)
     }
     const heard = this.#heard
     const answer = new Promise<JsonObject | Fault>((resolve) => {
@@ -184,13 +200,13 @@ export class RpcClient {
   }
 
   /** Sends a message of a client unchanged; its answer comes as an event. */
-  forward(text: string): Fault | undefined {
+  forward(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
     this.#isShared = true
-    return this.#send(text)
+    return this.#send(text, headers)
   }
 
-  #send(text: string): Fault | undefined {
-    return this.#ended ?? this.#channel.send(text)
+  #send(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
+    return this.#ended ?? this.#channel.send(text, headers)
   }
 
   /**
@@ -289,7 +305,7 @@ export class RpcClient {
       `${message}; the call was not repeated`,
       status === undefined ? {} : { status },
     )
-    this.#end(kind === 'unreachable' ? fault : told)
+    this.#end(kind === 'unreachable' || fault.login ? fault : told)
     this.events.closed(fault)
   }
 
@@ -341,8 +357,4 @@ export class RpcClient {
       this.fail(error)
     }
   }
-}
-
-function cancelled(): Fault {
-  return new Fault('cancelled', 'The call was cancelled')
 }

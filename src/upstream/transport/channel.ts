@@ -29,10 +29,19 @@ import type { Logger } from '../../telemetry/log.ts'
  * server; a closed channel is never reused.
  */
 export interface Channel {
-  /** Sends one message. A fault says why it was refused; the channel may remain usable. */
-  send(text: string): Fault | undefined
+  /**
+   * Sends one message. A fault says why it was refused; the channel may remain usable.
+   * @param headers of its HTTP request; ignored over stdio and SSE
+   */
+  send(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined
   /** Ends the session and its transport. */
   close(): void
+  /** Leaves the server's session to other replicas: `close` then ends only the transport. */
+  detach?(): void
+  /** With this token another channel can continue the session; absent: none can. */
+  readonly resume?: ResumeToken | undefined
+  /** Opens the stream of server-initiated messages of a resumed session. */
+  listen?(): void
   /** Resolves when all resources are released. */
   readonly ended: Promise<void>
   /**
@@ -42,6 +51,13 @@ export interface Channel {
   readonly listening?: Promise<void>
   /** Process id of the child, if any. */
   readonly pid?: number | undefined
+}
+
+/** A session of a streamable HTTP server that any replica can continue. */
+export interface ResumeToken {
+  /** The server's session id, if it issued one. */
+  readonly id: string | undefined
+  readonly revision: string
 }
 
 export interface ChannelEvents {

@@ -1,4 +1,5 @@
 import type { Limits } from '../../config/model.ts'
+import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import { type Json, parse, stringify } from '../../json/index.ts'
 import {
   Cancellation,
@@ -24,6 +25,7 @@ import {
   FAILED,
   idAmong,
   Outgoing,
+  type ResumeToken,
   readTexts,
   tooLarge,
   withId,
@@ -41,7 +43,7 @@ import {
   refusedCaller,
   unanswered,
 } from './http.ts'
-import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
+import { announce, announcedLists, LastingStream, pause, type StreamWatch } from './lasting-stream.ts'
 import { isForgotten, isUnexecuted, logForgotten, refusalOf } from './lost-session.ts'
 
 /**
@@ -51,6 +53,10 @@ import { isForgotten, isUnexecuted, logForgotten, refusalOf } from './lost-sessi
 const OPENING = 500
 /** Statuses with which servers report an unknown session, although only 404 is correct. */
 const FORGOTTEN = new Set([400, 404, 405, 410])
+const EVENTS = 'text/event-stream'
+/** Maximum attempts to resume the stream of an answer without a further event, and milliseconds before each. */
+const MAX_RESUMED = 3
+const LONGEST_RETRY = 30_000
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
 export interface HttpChannelOptions {
@@ -65,29 +71,36 @@ export interface HttpChannelOptions {
   repeat: (request: Pick<Request, 'method' | 'params'>) => Repeat | undefined
   /** Notified of lost event streams. */
   streams: StreamWatch
+  /** Session to continue; absent: the first message opens one. */
+  resume?: ResumeToken | undefined
 }
 
 /** A session with a server over HTTP. */
 abstract class HttpChannel implements Channel {
   abstract readonly ended: Promise<void>
+  /** Whether the server has opened the session. */
+  abstract readonly isOpen: boolean
   readonly name: string
+  protected readonly resolved: Resolved
   protected readonly abort = new Cancellation()
   protected readonly outgoing: Outgoing
   protected closing = false
 
   constructor(
     readonly definition: Definition,
-    protected readonly resolved: Resolved,
+    resolved: Resolved,
     protected readonly events: ChannelEvents,
     protected readonly options: HttpChannelOptions,
   ) {
     this.name = definition.server.name
+    const { credential } = resolved
+    this.resolved = credential ? { ...resolved, credential: ofOneLogin(credential, this) } : resolved
     this.outgoing = new Outgoing(this.name)
   }
 
-  send(text: string): Fault | undefined {
+  send(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
     if (this.closing) return new Fault('lost', `The session with the server ${this.name} has ended`)
-    return this.take(text)
+    return this.take(text, headers)
   }
 
   close(): void {
@@ -105,7 +118,7 @@ abstract class HttpChannel implements Channel {
     this.events.closed(fault)
   }
 
-  protected abstract take(text: string): Fault | undefined
+  protected abstract take(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined
   /** Releases the rest of the session. */
   protected abstract leave(): void
 }
@@ -113,6 +126,9 @@ abstract class HttpChannel implements Channel {
 /** A session with a streamable HTTP server of a session-based revision, as one message channel. */
 export class StreamableChannel extends HttpChannel {
   readonly ended: Promise<void>
+  get isOpen(): boolean {
+    return this.#revision !== undefined
+  }
   /** Requests without an answer. */
   readonly #awaited = new Set<RequestId>()
   /** Errors received but not yet classified. */
@@ -144,15 +160,35 @@ export class StreamableChannel extends HttpChannel {
     this.listening = new Promise((resolve) => {
       this.#onListening = resolve
     })
+    const { resume } = this.options
+    if (!resume) return
+    this.#sessionId = resume.id
+    this.#revision = resume.revision
+    this.#onListening()
   }
 
-  protected take(text: string): Fault | undefined {
+  get resume(): ResumeToken | undefined {
+    const revision = this.#revision
+    return this.closing || revision === undefined ? undefined : { id: this.#sessionId, revision }
+  }
+
+  detach(): void {
+    this.#sessionId = undefined
+  }
+
+  listen(): void {
+    if (this.#isListening || this.closing) return
+    this.#isListening = true
+    this.#track(this.#noted.then(() => (this.closing ? undefined : this.#listen())))
+  }
+
+  protected take(text: string, own?: Readonly<Record<string, string>>): Fault | undefined {
     const value = jsonOf(text)
     const { id, method, params } = isObject(value) ? value : {}
     if (typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')) {
       if (method === 'initialize') this.#handshake = text
       const repeat = this.options.repeat({ method, params: isObject(params) ? params : {} })
-      this.#track(this.#request(text, id, repeat))
+      this.#track(this.#request(text, id, repeat, own))
       return undefined
     }
     const fault = this.outgoing.add(text)
@@ -164,9 +200,10 @@ export class StreamableChannel extends HttpChannel {
       .then(() => (this.closing ? undefined : this.#note('POST', text)))
       .finally(() => this.outgoing.sent(text))
     this.#track(this.#noted)
-    if (isObject(value) && value.method === 'notifications/initialized' && !this.#isListening) {
-      this.#isListening = true
-      this.#track(this.#noted.then(() => (this.closing ? undefined : this.#listen())))
+    // The client's handshake may end at another replica than the one that holds the stream.
+    const begins = isObject(value) && value.method === 'notifications/initialized' && !this.options.resume
+    if (begins && !this.#isListening) {
+      this.listen()
       this.#noted = this.#noted.then(() => this.listening)
       this.#track(this.#noted)
     }
@@ -188,11 +225,16 @@ export class StreamableChannel extends HttpChannel {
     this.#work.set(tracked, true)
   }
 
-  async #request(body: string, id: RequestId, repeat: Repeat | undefined): Promise<void> {
+  async #request(
+    body: string,
+    id: RequestId,
+    repeat: Repeat | undefined,
+    own: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     await this.#noted
     if (this.closing) return
     this.#awaited.add(id)
-    const headers = { ...ACCEPT, ...this.#headers() }
+    const headers = { ...ACCEPT, ...own, ...this.#headers() }
     const session = this.#sessionId
     const answer = await this.options.http.send(this.resolved, {
       method: 'POST',
@@ -201,12 +243,13 @@ export class StreamableChannel extends HttpChannel {
       signal: this.abort,
       repeat,
     })
+    if (answer instanceof Fault && answer.isUnexecuted) return this.#end(answer, answer, id)
     if (answer instanceof Fault) return this.#fail(id, answer)
     const given = answer.headers['mcp-session-id']
     if (given !== undefined) this.#sessionId ??= String(given)
     const refused = refusedCaller(answer, this) ?? refusal(answer, id, this)
     if (refused) discard(answer)
-    const error = refused ? undefined : await this.#read(answer, id)
+    const error = refused ? undefined : await this.#readAll(answer, id)
     const answered = this.#errors.get(id)
     this.#errors.delete(id)
     const why = session && refusalOf(answer.status, refused ?? answered?.message.raw)
@@ -224,6 +267,28 @@ export class StreamableChannel extends HttpChannel {
       this.events.message(answered.message, answered.text)
     }
     this.#fail(id, refused ?? unanswered(this.name, answer.status, error))
+  }
+
+  /** Reads the answer to a request. A stream that ends early continues where its events have ids (2025-11-25, Resumability). */
+  async #readAll(answer: HttpAnswer, id: RequestId): Promise<unknown> {
+    const position: StreamPosition = {}
+    const error = await this.#read(answer, id, position)
+    for (let tried = 0; tried < MAX_RESUMED && position.id !== undefined; tried++) {
+      if (this.closing || !this.#awaited.has(id) || this.#errors.has(id)) break
+      await pause(Math.min(position.retry ?? 0, LONGEST_RETRY), this.abort)
+      const before = position.id
+      const headers = { accept: EVENTS, ...this.#headers(), 'last-event-id': before }
+      const request = { method: 'GET', headers, signal: this.abort } as const
+      const next = this.closing ? undefined : await this.options.http.send(this.resolved, request)
+      if (!next || next instanceof Fault) break
+      if (next.status >= 300 || mediaType(next) !== EVENTS) {
+        discard(next)
+        break
+      }
+      await this.#read(next, id, position)
+      if (position.id !== before) tried = 0
+    }
+    return error
   }
 
   /** Whether the server accepts a new session; otherwise it is down, and may remember this one when it is up again. */
@@ -256,11 +321,19 @@ export class StreamableChannel extends HttpChannel {
   /** @param refused a request that may be repeated in another session, and the server's error text */
   #forgotten(why: string, refused?: { id: RequestId; words: string }): void {
     if (this.closing) return
-    this.#sessionId = undefined
     logForgotten(this.#upstream, why)
+    const fault = new Fault('lost', `The server ${this.name} has forgotten the session`, { status: 404 })
     // The error may repeat in another session, so the server's own text is kept.
-    if (refused) this.#fail(refused.id, new Fault('lost', refused.words, { status: 404, isUnexecuted: true }))
-    this.fail(new Fault('lost', `The server ${this.name} has forgotten the session`, { status: 404 }))
+    const own = refused && new Fault('lost', refused.words, { status: 404, isUnexecuted: true })
+    this.#end(fault, own, refused?.id)
+  }
+
+  /** Ends a session that the server has forgotten, or that must send it no request. @param refused fault of a request */
+  #end(fault: Fault, refused?: Fault, id?: RequestId): void {
+    if (this.closing) return
+    this.#sessionId = undefined
+    if (refused && id !== undefined) this.#fail(id, refused)
+    this.fail(fault)
   }
 
   /** Keeps the stream for server-initiated messages open, if the server has one. */
@@ -275,7 +348,7 @@ export class StreamableChannel extends HttpChannel {
       let isOpen = false
       const { id } = position
       const headers = {
-        accept: 'text/event-stream',
+        accept: EVENTS,
         ...this.#headers(),
         ...(id !== undefined && { 'last-event-id': id }),
       }
@@ -284,8 +357,9 @@ export class StreamableChannel extends HttpChannel {
       answered?.(!(answer instanceof Fault))
       answered = undefined
       if (this.closing) reason = ''
+      else if (answer instanceof Fault && answer.isUnexecuted) return this.#end(answer)
       else if (answer instanceof Fault) reason = answer.message
-      else if (answer.status < 300 && mediaType(answer) === 'text/event-stream') {
+      else if (answer.status < 300 && mediaType(answer) === EVENTS) {
         isOpen = true
         if (stream.opened() || this.#wentAhead) announce(this.#lists, this.events.message)
         this.#wentAhead = false
@@ -333,7 +407,7 @@ export class StreamableChannel extends HttpChannel {
 
   #read(answer: HttpAnswer, id?: RequestId, position?: StreamPosition): Promise<unknown> {
     const { maxMessage } = this.options
-    const isStream = mediaType(answer) === 'text/event-stream'
+    const isStream = mediaType(answer) === EVENTS
     const onTooLarge = () => this.events.rejected(id, tooLarge(this.name, maxMessage))
     return readAnswer(answer, maxMessage, (data) => this.#take(data, id, isStream), onTooLarge, position)
   }
@@ -385,6 +459,30 @@ export class StreamableChannel extends HttpChannel {
   }
 }
 
+/** The credential of one session: once open, it ends with its login, as the next may be of another account. */
+function ofOneLogin(credential: Credential, session: Pick<HttpChannel, 'name' | 'isOpen'>): Credential {
+  let first: string | undefined
+  const checked = <T extends SentHeader | Fault | undefined>(header: T): T | Fault => {
+    if (!header || header instanceof Fault || header.login === undefined) return header
+    if (!session.isOpen) first = header.login
+    first ??= header.login
+    if (header.login === first) return header
+    const text = `The session with the server ${session.name} has ended with the login that it began with`
+    return new Fault('lost', text, { status: 404, isUnexecuted: true })
+  }
+  return {
+    ...credential,
+    header() {
+      const header = credential.header()
+      return header instanceof Promise ? header.then(checked) : checked(header)
+    },
+    renew: async (refused) => checked(await credential.renew(refused)),
+    ...(credential.widen && {
+      widen: async (...refused) => checked(await credential.widen?.(...refused)),
+    }),
+  }
+}
+
 function jsonOf(text: string): Json | undefined {
   try {
     return parse(text)
@@ -396,6 +494,9 @@ function jsonOf(text: string): Json | undefined {
 /** HTTP with SSE, the transport of 2024-11-05: the stream names the address for messages. */
 export class SseChannel extends HttpChannel {
   readonly ended: Promise<void>
+  get isOpen(): boolean {
+    return this.#endpoint !== undefined
+  }
   #endpoint: Resolved | undefined
   /** Messages queued until the address is known. */
   #early: string[] | undefined = []
@@ -426,10 +527,19 @@ export class SseChannel extends HttpChannel {
       const request = { method: 'POST', headers, body, signal: this.abort } as const
       const answer = await this.options.http.send(this.#endpoint, request)
       this.outgoing.sent(body)
-      if (answer instanceof Fault) return this.fail(answer)
+      if (answer instanceof Fault) return this.#unsent(body, answer)
       discard(answer)
       if (answer.status >= 400) await this.#refused(body, answer.status)
     })
+  }
+
+  /** Handles a message that was not sent; without a login of the caller, the session can wait for one. */
+  #unsent(body: string, fault: Fault): void {
+    const value = jsonOf(body)
+    const { id } = isObject(value) ? value : {}
+    const mayFollow = fault.login !== undefined || fault.isUnexecuted
+    if (mayFollow && (typeof id === 'string' || typeof id === 'number')) this.events.rejected(id, fault)
+    if (!fault.login) this.fail(fault)
   }
 
   /** Handles a refused message: the session is lost if a ping is refused too. */
@@ -460,11 +570,11 @@ export class SseChannel extends HttpChannel {
 
   async #listen(): Promise<void> {
     const { http, maxMessage } = this.options
-    const headers = { accept: 'text/event-stream' }
+    const headers = { accept: EVENTS }
     const answer = await http.send(this.resolved, { method: 'GET', headers, signal: this.abort })
     if (answer instanceof Fault) return this.fail(answer)
     const { status } = answer
-    if (status >= 300 || mediaType(answer) !== 'text/event-stream') {
+    if (status >= 300 || mediaType(answer) !== EVENTS) {
       discard(answer)
       const message = `The server ${this.name} answered ${status} where an event stream was expected`
       return this.fail(new Fault('status', message, { status }))

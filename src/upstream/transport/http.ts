@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { type MemoryReservation, memory } from '../../access/memory.ts'
 import type { Limits } from '../../config/model.ts'
-import type { Credential, SentHeader } from '../../credentials/credential.ts'
+import { afterRefusal, type Credential, type SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
 import {
   type CancelSignal,
@@ -126,9 +126,8 @@ export class Http {
     const header = await credential.header()
     if (header instanceof Fault) return header
     const answer = await this.#once(withHeader(to, header), request)
-    // A request refused with 401 was not executed (RFC 9110, 15.5.2).
-    if (answer instanceof Fault || answer.status !== 401) return answer
-    const other = await credential.renew(header)
+    if (answer instanceof Fault) return answer
+    const other = await afterRefusal(credential, header, answer)
     if (other === undefined) return answer
     discard(answer)
     return other instanceof Fault ? other : this.#once(withHeader(to, other), request)

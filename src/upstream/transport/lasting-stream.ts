@@ -104,7 +104,8 @@ export class LastingStream {
   }
 }
 
-function pause(ms: number, signal: CancelSignal): Promise<void> {
+/** Waits, or until `signal` is aborted. */
+export function pause(ms: number, signal: CancelSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)

@@ -5,7 +5,7 @@ import { memory } from '../../access/memory.ts'
 import type { McpServer } from '../../config/model.ts'
 import { Fault, idInEnds, lineSplitter, oneLine, readInTurns } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { sparing } from '../../telemetry/sparing.ts'
+import { sparing } from '../../telemetry/seldom.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
@@ -18,6 +18,7 @@ import {
   readTexts,
   tooLarge,
 } from './channel.ts'
+import type { ChildLog } from './child-log.ts'
 import { groupBegun, groupEnded, killGroup, TERM_GRACE } from './groups.ts'
 
 export interface StdioOptions {
@@ -31,6 +32,7 @@ export interface StdioOptions {
   mask: Mask
   /** For the log. */
   logMask: Mask
+  children: ChildLog
 }
 
 /** Milliseconds between the end of a child's output and its exit. */
@@ -64,6 +66,7 @@ export class StdioChannel implements Channel {
     this.pid = this.#child.pid
     this.#about = { server: server.name, pid: this.pid }
     this.#outgoing = new Outgoing(server.name)
+    options.children.started++
     options.log.debug(this.#about, 'mcp server started')
     this.#readOutput()
     this.#readErrors()
@@ -133,16 +136,20 @@ export class StdioChannel implements Channel {
   }
 
   #readErrors(): void {
-    const { log, logMask: mask } = this.options
+    const { log, logMask: mask, children } = this.options
     const toLog = sparing<string>((text, left) =>
       log.info({ ...this.#about, text: mask(text), ...left }, 'mcp server wrote to standard error'),
     )
     const take = (line: Buffer) => {
       const text = line.toString()
       if (PORT_IN_USE.test(text)) this.#lacksPort = true
+      keep(text)
+    }
+    const keep = (text: string) => {
+      children.wrote(this.pid, text)
       toLog(text)
     }
-    const cut = (head: string) => toLog(`${head}…`)
+    const cut = (head: string) => keep(`${head}…`)
     readInTurns(
       this.#child.stderr,
       lineSplitter(() => MAX_LOGGED, take, cut, this.#unfinished[1]),
@@ -151,7 +158,8 @@ export class StdioChannel implements Channel {
 
   /** @param how the child ended */
   #end(how: string): void {
-    const { log, logMask: mask } = this.options
+    const { log, logMask: mask, children } = this.options
+    if (!this.#closing) children.lost++
     const { name, command = '', args } = this.#server
     if (this.pid === undefined) {
       const line = { ...this.#about, command: mask(command), args: args.map((arg) => mask(arg)), how }

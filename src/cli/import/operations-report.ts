@@ -1,0 +1,106 @@
+import { join } from 'node:path'
+import type { Variable } from '../../import/secret-variables.ts'
+import type { Imported } from '../../openapi/index.ts'
+import { count, finish, type OutputFlags, type Report, reasons } from './report.ts'
+
+/**
+ * Writes configurations of operations, with a report of omissions.
+ * @param values those of secrets in the imported file, by names of variables
+ * @returns the exit code
+ * @throws Error if several configurations would go to standard output
+ */
+export function finishOperations(
+  made: Imported,
+  from: string,
+  flags: OutputFlags,
+  values: ReadonlyMap<string, string> = new Map(),
+): Promise<number> {
+  const { configurations, listed: _, tags: __, name: ___, ...counts } = made
+  const isWritten = flags.output !== undefined
+  if (!isWritten && flags.format === 'text' && configurations.length > 1) throw new Error(tooManyText(made))
+  const pathOf = (name: string) => join(flags.output ?? '', `${name}.yaml`)
+  const report: Report = {
+    code: made.imported > 0 ? 0 : 1,
+    lines: reportLines(made, from),
+    files: new Map(
+      configurations.map(({ name, prefix, tools, text }) => [
+        pathOf(name),
+        { text, about: `${prefix}  ${count(tools.length, 'tool')}` },
+      ]),
+    ),
+    variables: variablesOf(made, values),
+    json: {
+      ...counts,
+      configurations: configurations.map(({ name, prefix, tools, text }) => ({
+        ...{ name, prefix, tools },
+        ...(isWritten ? { file: pathOf(name) } : { text }),
+      })),
+    },
+  }
+  // Variables of credentials have no default; those of addresses have one.
+  if (isWritten && report.variables.every(({ use }) => use.includes(' without it')))
+    report.advice = [
+      '',
+      'The description names no login. If the API wants one, import again with',
+      `  --header 'Authorization: Bearer {{env "TOKEN"}}'`,
+    ]
+  return finish(report, flags)
+}
+
+function reportLines(made: Imported, from: string): string[] {
+  const { skipped, leftOut, notes, shortened } = made
+  return [
+    headLine(made, from),
+    ...reasons(
+      skipped.map(({ operation, reason }) => [reason, operation]),
+      'skipped',
+    ),
+    ...reasons(
+      leftOut.map(({ operation, what, reason }) => [reason, `${operation}: ${what}`]),
+      'left out',
+    ),
+    ...notes.map((note) => `  ${note}`),
+    ...(shortened
+      ? [
+          `  ${count(shortened.tools, 'tool')} with shortened names: ${shortened.name}, from the title, leaves them little room. Give a shorter one with --name`,
+        ]
+      : []),
+  ]
+}
+
+/** `shop.json: 12 operations, 10 imported, 2 skipped` */
+export function headLine(
+  { operations, imported, skipped, notSelected }: Imported,
+  from: string,
+  verb = 'imported',
+): string {
+  const counts = [
+    `${imported} ${verb}`,
+    `${skipped.length} skipped`,
+    ...(notSelected > 0 ? [`${notSelected} not selected`] : []),
+  ]
+  return `${from}: ${count(operations, 'operation')}, ${counts.join(', ')}`
+}
+
+/** Variables of the configurations, with the server whose credential or address each is. */
+function variablesOf({ configurations }: Imported, values: ReadonlyMap<string, string>): Variable[] {
+  const found = new Map<string, Variable>()
+  for (const { name: server, variables } of configurations)
+    for (const { name, preset } of variables) {
+      const use = preset ? `of ${server}; ${preset} without it` : `of ${server}`
+      const value = values.get(name)
+      if (!found.has(name)) found.set(name, { name, use, ...(value && { value }) })
+    }
+  return [...found.values()]
+}
+
+/** Standard output holds only one configuration. */
+function tooManyText({ imported, configurations }: Imported): string {
+  const names = configurations.map(({ prefix, tools }) => `  ${prefix}  ${count(tools.length, 'tool')}`)
+  return [
+    `${count(imported, 'tool')} are too many for one list of tools, so they are split into ${names.length} configurations:`,
+    ...names.slice(0, 20),
+    ...(names.length > 20 ? [`  and ${names.length - 20} more`] : []),
+    'Write them to a folder with -o, or select fewer operations with --tag, --include and --exclude.',
+  ].join('\n')
+}

@@ -1,0 +1,68 @@
+import { Command } from 'commander'
+import { clientDocumentUrl } from '../../credentials/oauth/flow.ts'
+import type { ServerLogin } from '../../credentials/oauth/server-login.ts'
+import { printable } from '../call/printable.ts'
+import { untilInterrupted, wholeNumber } from '../options.ts'
+import { settingsOption } from '../settings.ts'
+import { Loopback, openBrowser } from './login.ts'
+import { withServerLogin } from './server-logins.ts'
+
+interface LoginFlags {
+  settings?: string
+  redirectPort: number
+  browser: boolean
+}
+
+/** Milliseconds allowed for a person to log in. */
+const LOGIN_TIMEOUT = 300_000
+
+export function loginCommand(exit: (code: number) => void): Command {
+  return new Command('login')
+    .description('Log the gateway in at a server whose `credentials` are `type: oauth`, with your browser.')
+    .argument(
+      '<server>',
+      'name of the server; where several have it: configuration/name or tenant/configuration/name',
+    )
+    .argument('[paths...]', 'configuration files or folders (default: those that `serve` reads)')
+    .addOption(settingsOption('settings file of the gateway, with its `vault`'))
+    .option('--redirect-port <port>', 'local port for the OAuth redirect', wholeNumber(0, 65_535), 0)
+    .option('--no-browser', 'print the address of the login only')
+    .action(async (server: string, paths: string[], flags: LoginFlags) =>
+      exit(
+        await withServerLogin(server, paths, flags.settings, (login, { publicUrl }) =>
+          logIn(login, publicUrl, flags),
+        ),
+      ),
+    )
+}
+
+async function logIn(
+  login: ServerLogin,
+  publicUrl: string | undefined,
+  { redirectPort, browser }: LoginFlags,
+): Promise<number> {
+  const loopback = await Loopback.open(redirectPort)
+  try {
+    const attempt = await login.begin({
+      redirectUri: loopback.url,
+      clientMetadataUrl: clientDocumentUrl(publicUrl),
+      isTransient: true,
+    })
+    process.stderr.write(`Log in at this address:\n${printable(attempt.url)}\n`)
+    if (browser) openBrowser(new URL(attempt.url))
+    const back = await untilInterrupted((interrupted) => {
+      const limit = AbortSignal.any([interrupted, AbortSignal.timeout(LOGIN_TIMEOUT)])
+      return loopback.wait(attempt.state, limit).catch(() => {
+        throw new Error(
+          interrupted.aborted ? 'cancelled' : `no login within ${LOGIN_TIMEOUT / 60_000} minutes`,
+        )
+      })
+    })
+    await back.conclude((said) => login.finish(attempt, said))
+    const { name } = login.server
+    process.stdout.write(printable(`logged in to ${name} at ${attempt.metadata.issuer}\n`))
+    return 0
+  } finally {
+    loopback.close()
+  }
+}

@@ -1,0 +1,41 @@
+/** Result of a notification. */
+export interface Notified {
+  /** One line for people. */
+  line: string
+  /** The refusals of a gateway, or its first error. */
+  fault?: string
+}
+
+/** The report of a gateway about a reload. */
+export interface ReloadAnswer {
+  /** Absent: the reload failed as a whole. */
+  generation?: number
+  added?: readonly string[]
+  changed?: readonly string[]
+  removed?: readonly string[]
+  refused?: readonly string[]
+  findings?: readonly { severity?: string; file?: string; message?: string }[]
+}
+
+/**
+ * A reload for people.
+ * @param how the notification, such as `sent SIGHUP to process 7`
+ * @param about tells of these configurations only: what else a reload finds may be another tenant's; absent: of all
+ */
+export function reloadText(how: string, answer: ReloadAnswer, about?: ReadonlySet<string>): Notified {
+  const { generation, refused = [], findings = [], ...changes } = answer
+  const mine = (names: readonly string[] = []) => names.filter((one) => about?.has(one) ?? true)
+  const told = (['added', 'changed', 'removed'] as const)
+    .filter((kind) => mine(changes[kind]).length)
+    .map((kind) => `${kind} ${mine(changes[kind]).join(', ')}`)
+  const line = `${how}: generation ${generation}, ${told.join('; ') || 'nothing changed'}`
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  if (mine(refused).length) {
+    // Findings may be of another tenant's configurations.
+    const said = about ? [] : errors.map(({ file, message }) => `\n${file}: ${message}`)
+    return { line, fault: `it refused ${mine(refused).join(', ')}: see its log${said.join('')}` }
+  }
+  // With something refused the errors may be of that, which is not ours.
+  const error = refused.length ? undefined : errors[0]
+  return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
+}

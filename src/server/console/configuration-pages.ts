@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto'
+import { HttpResponse } from '../../access/http-response.ts'
+import { qualifiedName } from '../../config/index.ts'
+import type { Finding } from '../../findings/index.ts'
+import { StoreError } from '../../store/index.ts'
+import { unifiedDiff } from '../../text/unified-diff.ts'
+import type { Place, Saved } from '../configuration-texts.ts'
+import { TableRefused } from '../shared-parts.ts'
+import { type Asked, HEADERS, missing, objectIn, page, refusal } from './asked.ts'
+import { ConfigurationPage, ConfigurationsPage, DiffPage } from './configurations.tsx'
+
+/** What scripts are answered after a change. */
+interface Outcome {
+  message: string
+  lines?: string[]
+  /** The version that was written. */
+  version?: string
+}
+
+/** The served configurations, one of them, or a difference of its versions. */
+export async function configurations(asked: Asked): Promise<HttpResponse> {
+  const { parts, principal, query } = asked
+  const { texts } = parts
+  const { tenant } = principal
+  const status = await parts.status(principal)
+  if (query.name === undefined && query.place === undefined) {
+    const broken = tenant === undefined ? texts.broken() : []
+    const mayReload = tenant === undefined
+    return page(ConfigurationsPage({ configurations: status.configurations, broken, mayReload }))
+  }
+  const at = texts.find(query, tenant)
+  const kept = at && (await texts.read(at).catch(storeFault))
+  if (kept instanceof StoreError) return missing('configurations', kept.message)
+  if (!at || !kept) return missing('configurations', `There is no configuration ${query.name ?? query.place}`)
+  const { from, to } = query
+  if (to !== undefined) return differenceOf(at, from, to, asked)
+  const { text, version, readOnly } = kept
+  const found = await texts.check(at, text, tenant)
+  const nonce = readOnly === undefined ? randomBytes(16).toString('base64') : undefined
+  const content = ConfigurationPage({
+    at,
+    text,
+    version,
+    readOnly,
+    nonce,
+    findings: typeof found === 'string' ? [] : found,
+    unchecked: typeof found === 'string' ? found : undefined,
+    served: status.configurations.find(({ place }) => place === at.place),
+    history: await texts.history(at).catch(() => undefined),
+    mayRollBack: texts.readOnly === undefined,
+  })
+  return page(content, 200, nonce)
+}
+
+/** @throws every other error */
+function storeFault(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  throw error
+}
+
+async function differenceOf(
+  at: Place,
+  from: string | undefined,
+  to: string,
+  { parts }: Asked,
+): Promise<HttpResponse> {
+  const before = from === undefined ? '' : await parts.texts.older(at, from)
+  const after = await parts.texts.older(at, to)
+  const diff = unifiedDiff(`version ${from ?? '0'}`, `version ${to}`, before, after)
+  return page(DiffPage({ at, diff, from, to }))
+}
+
+/** The place and the other texts of a POST. */
+async function changeOf(asked: Asked): Promise<{ at: Place; text: string; version: string } | HttpResponse> {
+  const value = await objectIn(asked.c)
+  if (value instanceof HttpResponse) return value
+  const { place, text = '', version } = value
+  const at = typeof place === 'string' ? asked.parts.texts.find({ place }, asked.principal.tenant) : undefined
+  if (!at) return refusal(404, 'There is no such configuration')
+  if (typeof text !== 'string' || typeof version !== 'string')
+    return refusal(400, 'The text and its version must be strings')
+  return { at, text, version }
+}
+
+/** Findings of a text that is being edited. */
+export async function check(asked: Asked): Promise<HttpResponse> {
+  const change = await changeOf(asked)
+  if (change instanceof HttpResponse) return change
+  const { texts } = asked.parts
+  if (texts.readOnly !== undefined) return refusal(403, texts.readOnly)
+  const found = await texts.check(change.at, change.text, asked.principal.tenant)
+  if (typeof found === 'string') return refusal(422, found)
+  const shown = found.map(({ severity, range, message, hint }) => ({ severity, range, message, hint }))
+  return HttpResponse.json({ findings: shown }, 200, HEADERS)
+}
+
+export function save(asked: Asked): Promise<HttpResponse> {
+  return write('save', asked)
+}
+
+export function rollback(asked: Asked): Promise<HttpResponse> {
+  return write('rollback', asked)
+}
+
+/** Writes a text, or an older version of it, and serves what was written. */
+async function write(what: 'save' | 'rollback', asked: Asked): Promise<HttpResponse> {
+  const change = await changeOf(asked)
+  if (change instanceof HttpResponse) return change
+  const { parts, principal, c } = asked
+  const { at, text, version } = change
+  const { tenant, caller } = principal
+  const by = { tenant, author: `${caller ?? 'administrator'} (console)` }
+  const work =
+    what === 'save' ? parts.texts.save(at, text, version, by) : parts.texts.rollBack(at, version, by)
+  const made: Saved = await work.catch((error: Error) => ({ refused: error.message, findings: [] }))
+  if ('refused' in made) return answer(409, { message: made.refused, lines: linesOf(made.findings) })
+  parts.onEdit({
+    what,
+    place: at.place,
+    version: made.version,
+    caller: caller ?? 'administrator',
+    tenant: tenant ?? at.identity?.tenant,
+    address: parts.addressOf(c),
+  })
+  const { message, lines = [] } = await reloaded(asked)
+  return answer(200, {
+    version: made.version,
+    message: `Saved as version ${made.version}. ${message}`,
+    lines: [...made.warnings, ...lines],
+  })
+}
+
+/** Reads all configurations again. */
+export async function reload(asked: Asked): Promise<HttpResponse> {
+  const value = await objectIn(asked.c)
+  if (value instanceof HttpResponse) return value
+  if (asked.principal.tenant !== undefined) return refusal(403, 'A reload concerns all tenants')
+  return answer(200, await reloaded(asked))
+}
+
+/** What a reload changed and refused of the configurations that this administrator may see. */
+async function reloaded({ parts, principal: { tenant } }: Asked): Promise<Outcome> {
+  const before = [...parts.table().prepared.values()]
+  const made = await parts.reload().catch((error: Error) => error)
+  if (made instanceof Error) {
+    if (!(made instanceof TableRefused)) throw made
+    return { message: `The current configurations stay in service: ${made.message}` }
+  }
+  const all = [...before, ...parts.table().prepared.values()]
+  const own = all.filter((one) => tenant === undefined || one.tenant === tenant)
+  const ids = new Set(own.map((one) => qualifiedName(one)))
+  const files = new Set(own.map(({ file }) => file))
+  const shown = (names: readonly string[]) => names.filter((id) => tenant === undefined || ids.has(id))
+  const changes = (['added', 'changed', 'removed', 'refused'] as const).flatMap((key) => {
+    const names = shown(made[key])
+    return names.length ? [`${key}: ${names.join(', ')}`] : []
+  })
+  const findings = made.findings.filter(({ file }) => tenant === undefined || files.has(file))
+  return {
+    message: changes.length ? `Reloaded; ${changes.join('; ')}.` : 'Reloaded; nothing has changed.',
+    lines: linesOf(findings.filter(({ severity }) => severity === 'error')),
+  }
+}
+
+/** Maximum lines of an answer. */
+const MAX_LINES = 20
+
+/** `configs/shop.yaml:3:1: the message. The hint`. */
+function linesOf(findings: readonly Finding[]): string[] {
+  return findings.slice(0, MAX_LINES).map(({ file, range, message, hint }) => {
+    const where = range ? `:${range.start.line}:${range.start.column}` : ''
+    return `${file}${where}: ${message}${hint === undefined ? '' : `. ${hint}`}`
+  })
+}
+
+function answer(status: number, outcome: Outcome): HttpResponse {
+  return HttpResponse.json(outcome, status, HEADERS)
+}

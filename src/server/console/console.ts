@@ -1,0 +1,231 @@
+import type { Context } from 'hono'
+import type { AdminPrincipal } from '../../access/admin.ts'
+import { HttpResponse } from '../../access/http-response.ts'
+import type { Route } from '../../build/types.ts'
+import { declared, indexSteps } from '../../discovery/index.ts'
+import { CLIENT_NAMES } from '../../import/clients/index.ts'
+import { isObject, type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
+import type { RecordedCall } from '../../mcp/index.ts'
+import { inTurns, tokensIn } from '../../text/index.ts'
+import { CONSOLE_FILES, consoleFile } from '../console-files.ts'
+import { COOKIE, type ConsoleLogins } from './access.ts'
+import {
+  type Asked,
+  boundedStream,
+  type ConsoleParts,
+  findingsOf,
+  HEADERS,
+  missing,
+  page,
+  refusal,
+  routesOf,
+} from './asked.ts'
+import { BudgetPage, type PrefixBudget } from './budget.tsx'
+import { call, complete, render } from './call.ts'
+import { CallPage, CallsPage } from './calls.tsx'
+import { check, configurations, reload, rollback, save } from './configuration-pages.ts'
+import { ConnectPage } from './connect.tsx'
+import { ITEM_KINDS, listItems } from './items.ts'
+import { LoginPage } from './layout.tsx'
+import { OverviewPage } from './overview.tsx'
+import { ServerPage, ServersPage } from './servers.tsx'
+import { type FoundTool, ItemPage, ItemsPage, type PrefixChoice } from './tools.tsx'
+
+/** The console, for an administrator who is logged in. */
+export interface Console {
+  /** @param path below `/_console`, without its slash */
+  answer(c: Context, path: string, principal: AdminPrincipal): Promise<HttpResponse>
+  /** A file that every browser may have; undefined: there is no such file. */
+  file(path: string): HttpResponse | undefined
+  /** The page that asks for a token. @param failed why the last one was refused */
+  loginPage(failed?: string): HttpResponse
+  readonly logins: ConsoleLogins
+}
+
+/** Milliseconds between signs of life of an event stream, with which pages load themselves again. */
+const TICK = 10_000
+
+export function createConsole(parts: ConsoleParts): Console {
+  const { logins } = parts
+  const pages: Record<string, (asked: Asked) => Promise<HttpResponse> | HttpResponse> = {
+    '': overview,
+    tools,
+    calls,
+    servers,
+    budget,
+    configurations,
+    connect,
+    events,
+  }
+  const scripted: typeof pages = { render, call, complete, check, save, rollback, reload }
+  return {
+    logins,
+    file: (path) => (Object.hasOwn(CONSOLE_FILES, path) ? file(path) : undefined),
+    loginPage: (failed) => page(LoginPage({ failed }), 401),
+    async answer(c, path, principal) {
+      const isScripted = Object.hasOwn(scripted, path)
+      const handler = isScripted ? scripted[path] : Object.hasOwn(pages, path) ? pages[path] : undefined
+      if (!handler) return missing('', `The console has no page ${path}`)
+      const methods = isScripted ? ['POST'] : ['GET', 'HEAD']
+      if (!methods.includes(c.req.method))
+        return refusal(405, `Use ${methods[0]}`, { allow: methods.join(', ') })
+      return handler({ c, parts, principal, query: c.req.query() })
+    },
+  }
+}
+
+function file(name: string): HttpResponse {
+  return new HttpResponse(200, { ...HEADERS, 'content-type': CONSOLE_FILES[name]! }, consoleFile(name))
+}
+
+async function overview(asked: Asked): Promise<HttpResponse> {
+  const { c, parts, principal } = asked
+  const { status, unready, recorder, table, revisionsAt, replicas } = parts
+  const { routes } = table()
+  const pathOf = (prefix: string) => (prefix === '/' ? '' : prefix)
+  return page(
+    OverviewPage({
+      status: await status(principal),
+      unready: unready(),
+      findings: findingsOf(asked),
+      replicas: principal.tenant === undefined ? replicas() : [],
+      hasLogin: c.req.header('cookie')?.includes(COOKIE) === true,
+      callsOf: recorder && ((prefix) => recorder.countsOf(pathOf(prefix))),
+      revisionsOf: (prefix) => revisionsAt(pathOf(prefix)),
+      listOf: (prefix) => {
+        const route = routes.get(pathOf(prefix))
+        return route && !route.proxy ? route.lists.tools.length : undefined
+      },
+    }),
+  )
+}
+
+function calls({ parts, principal, query }: Asked): HttpResponse {
+  const { recorder } = parts
+  const all = recorder?.calls(principal.tenant) ?? []
+  const { id, q = '', outcome = '' } = query
+  if (id === undefined)
+    return page(CallsPage({ calls: all, query: q, outcome, records: recorder !== undefined }))
+  const found = all.find((call) => String(call.id) === id)
+  return found
+    ? page(CallPage({ call: found }))
+    : missing('calls', `The call ${id} is not among the last calls`)
+}
+
+async function connect({ parts, principal, query }: Asked): Promise<HttpResponse> {
+  const { prefixes } = await parts.status(principal)
+  const { client = CLIENT_NAMES[0]! } = query
+  return page(
+    ConnectPage({ prefixes, client: CLIENT_NAMES.find((name) => name === client) ?? CLIENT_NAMES[0]! }),
+  )
+}
+
+function choiceOf({ prefix, access }: Route): PrefixChoice {
+  return { prefix: prefix || '/', needsLogin: access !== 'open' }
+}
+
+async function tools(asked: Asked): Promise<HttpResponse> {
+  const { parts, query } = asked
+  const routes = routesOf(asked)
+  const isMeant = ({ prefix }: Route) => query.prefix === undefined || (prefix || '/') === query.prefix
+  const route = routes.find(isMeant)
+  if (!route && query.prefix !== undefined) return missing('tools', `Nothing is served at ${query.prefix}`)
+  const named = ITEM_KINDS.find(({ name }) => query[name] !== undefined)
+  const kind = named ?? ITEM_KINDS.find(({ name }) => name === query.kind) ?? TOOLS
+  const items = route ? await listItems(route, parts, kind) : []
+  const prefix = route && choiceOf(route)
+  if (!named || !prefix) {
+    const isSearch = query.q && kind === TOOLS && typeof items !== 'string'
+    const found = isSearch ? await searched(items, query.q!) : undefined
+    const prefixes = routes.map(choiceOf)
+    return page(ItemsPage({ prefixes, prefix, kind, items, query: query.q ?? '', found }))
+  }
+  const name = query[kind.name]!
+  if (typeof items === 'string') return missing('tools', items)
+  const item = items.find((one) => one[kind.key] === name)
+  if (!item) return missing('tools', `${prefix.prefix} has no ${kind.name} ${name}`)
+  const recorded = parts.recorder?.calls(asked.principal.tenant).find(({ id }) => String(id) === query.call)
+  const canRender = kind === TOOLS && route.httpTool?.(name) !== undefined
+  const given = argumentsOf(recorded)
+  return page(ItemPage({ prefix, kind, item, given, canRender, mayCall: parts.calls }))
+}
+
+async function servers(asked: Asked): Promise<HttpResponse> {
+  const { parts, principal, query } = asked
+  const status = await parts.status(principal)
+  if (query.prefix === undefined) return page(ServersPage({ status }))
+  const own = status.prefixes.find(({ prefix, upstream }) => upstream && prefix === query.prefix)
+  const proxy = routesOf(asked).find(({ prefix }) => (prefix || '/') === query.prefix)?.proxy?.proxy
+  if (!own || !proxy) return missing('servers', `No MCP server is behind ${query.prefix}`)
+  // With workers, this process would start servers of its own.
+  const lists = parts.recorder ? await proxy.declared() : []
+  const children = parts.recorder && proxy.children()
+  return page(ServerPage({ status: own, servers: children, lists }))
+}
+
+/** Maximum prefixes of the page. */
+const MAX_BUDGETS = 200
+
+async function budget(asked: Asked): Promise<HttpResponse> {
+  const routes = routesOf(asked)
+  const budgets = routes.slice(0, MAX_BUDGETS).map((route) => budgetOf(route, asked))
+  return page(BudgetPage({ budgets: await Promise.all(budgets), left: routes.length - MAX_BUDGETS }))
+}
+
+async function budgetOf(route: Route, { parts }: Asked): Promise<PrefixBudget> {
+  const { prefix, proxy, discovery } = route
+  const { answered, saved } = parts.recorder?.countsOf(prefix) ?? {}
+  const counted = { prefix: prefix || '/', answered, saved }
+  // Only to look at the page starts no server.
+  const isUp = !proxy || proxy.proxy.status().state === 'connected'
+  const whole = isUp ? await listItems(route, parts, TOOLS) : 'no server is connected'
+  if (typeof whole === 'string') return { ...counted, whole, listed: undefined }
+  const listed = discovery && discovery.mode !== 'list' ? await listItems(route, parts, TOOLS, true) : whole
+  return {
+    ...counted,
+    whole: tokensIn(stringify(whole).length),
+    listed: typeof listed === 'string' ? undefined : tokensIn(stringify(listed).length),
+  }
+}
+
+const TOOLS = ITEM_KINDS[0]!
+/** Maximum results of a search. */
+const MAX_FOUND = 20
+
+/** The tools that clients find with these words, best first. */
+async function searched(list: readonly JsonObject[], query: string): Promise<FoundTool[]> {
+  const index = await inTurns(indexSteps(list.map((tool) => declared(tool))))
+  return index.search(query, { limit: MAX_FOUND }).map(({ at, score }) => ({
+    tool: list[at]!,
+    score,
+    words: index.explain(query, at),
+  }))
+}
+
+function argumentsOf(recorded: RecordedCall | undefined): string {
+  try {
+    const params = recorded?.contents && parseVerbatim(recorded.contents.params)
+    if (isObject(params) && params.arguments !== undefined) return stringify(params.arguments)
+  } catch {
+    // Long parameters are cut off.
+  }
+  return '{}'
+}
+
+/** Finished calls as they end, and a tick with which pages load themselves again. */
+function events({ parts, principal: { tenant }, c }: Asked): HttpResponse {
+  const { recorder } = parts
+  if (!recorder) return refusal(501, 'With workers, calls are not recorded')
+  const body = boundedStream(async (send, closed) => {
+    const say = (event: string, value: object) => send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`)
+    const stop = recorder.follow(({ contents, ...call }) => {
+      if (tenant === undefined || call.tenant === tenant) say('call', call)
+    })
+    const timer = setInterval(() => say('tick', {}), TICK)
+    say('tick', {})
+    await new Promise((resolve) => closed.addEventListener('abort', resolve, { once: true }))
+    stop()
+    clearInterval(timer)
+  }, c.req.raw.signal)
+  return new HttpResponse(200, { ...HEADERS, 'content-type': 'text/event-stream' }, body)
+}

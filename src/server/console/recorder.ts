@@ -1,0 +1,193 @@
+import { LOGIN_PAGES } from '../../credentials/oauth/tickets.ts'
+import { isObject, type Json, parseVerbatim, stringify } from '../../json/index.ts'
+import type { CallContents, CallRecorder, Exchange, LoggedRequest, RecordedCall } from '../../mcp/index.ts'
+import { tokensIn } from '../../text/index.ts'
+
+/** Maximum calls that are remembered, and characters of the contents of one call and of all. */
+const MAX_CALLS = 500
+const MAX_CONTENTS = 256 * 1024
+const MAX_ALL_CONTENTS = 16 * 1024 * 1024
+/** Minutes for which calls are counted. */
+const MINUTES = 60
+const MINUTE = 60_000
+const METHODS = new Set(['tools/call', 'prompts/get', 'resources/read'])
+const MAX_NAME = 200
+
+/** Counts of one prefix in one minute. */
+interface Minute {
+  /** Minutes since 1970. */
+  at: number
+  calls: number
+  errors: number
+  /** Characters of answers, and those that shaping saved. */
+  answered: number
+  saved: number
+}
+
+export interface PrefixCalls {
+  /** Calls of each of the last 60 minutes, the oldest first. */
+  minutes: number[]
+  /** Calls and failed calls of the last 60 minutes. */
+  calls: number
+  errors: number
+  /** Milliseconds, of the remembered calls; undefined: there are none. */
+  p50: number | undefined
+  p95: number | undefined
+  /** Estimated tokens of the answers of the last 60 minutes, and what shaping saved of them. */
+  answered: number
+  saved: number
+  /** Revisions of the remembered calls. */
+  revisions: ReadonlySet<string>
+}
+
+/** The last calls of clients. */
+export class Recorder implements CallRecorder {
+  readonly #calls: RecordedCall[] = []
+  readonly #minutes = new Map<string, Minute[]>()
+  readonly #listeners = new Set<(call: RecordedCall) => void>()
+  #lastId = 0
+  #characters = 0
+
+  /**
+   * @param contents whether arguments, requests and answers are recorded too
+   * @param now milliseconds since 1970
+   */
+  constructor(
+    private readonly contents: boolean,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  begin(call: LoggedRequest): ReturnType<CallRecorder['begin']> {
+    const { context, request } = call
+    if (!METHODS.has(request.method)) return () => {}
+    const begin = performance.now()
+    const { onRecorded } = context
+    const exchanges: Exchange[] = []
+    if (this.contents || onRecorded) call.onExchange = (exchange) => void exchanges.push(exchange)
+    return ({ text, end }) => {
+      const ms = performance.now() - begin
+      const { tenant, prefix } = call.callLog
+      const { params } = request
+      const recorded: RecordedCall = {
+        id: ++this.#lastId,
+        at: new Date(this.now()).toISOString(),
+        tenant,
+        prefix,
+        method: request.method,
+        name: String(params.name ?? params.uri).slice(0, MAX_NAME),
+        caller: context.callerName ?? context.caller ?? context.address,
+        revision: call.revision,
+        outcome: end.outcome,
+        failure: end.failure,
+        ms,
+        savedTokens: tokensIn(end.savedChars ?? 0),
+        traceId: request.span?.traceId,
+      }
+      const contents = { params: stringify(params), exchanges, answer: text }
+      onRecorded?.({ ...recorded, contents: bounded(contents) })
+      this.#count(recorded, { answered: text?.length ?? 0, saved: end.savedChars ?? 0 })
+      this.#add(this.contents ? { ...recorded, contents: withoutLogins(bounded(contents)) } : recorded)
+    }
+  }
+
+  /** The remembered calls of a tenant, or of all, the newest first. */
+  calls(tenant?: string): RecordedCall[] {
+    return this.#calls.filter((call) => tenant === undefined || call.tenant === tenant).reverse()
+  }
+
+  /** Calls `listener` with each finished call. @returns a function that ends it */
+  follow(listener: (call: RecordedCall) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  countsOf(prefix: string): PrefixCalls {
+    const last = Math.floor(this.now() / MINUTE)
+    const counted = (this.#minutes.get(prefix) ?? []).filter(({ at }) => at > last - MINUTES)
+    const own = this.#calls.filter((call) => call.prefix === prefix)
+    const times = own.map(({ ms }) => ms).sort((a, b) => a - b)
+    const sum = (of: keyof Minute) => counted.reduce((total, one) => total + one[of], 0)
+    const part = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]
+    return {
+      minutes: Array.from(
+        { length: MINUTES },
+        (_, i) => counted.find(({ at }) => at === last - MINUTES + 1 + i)?.calls ?? 0,
+      ),
+      calls: sum('calls'),
+      errors: sum('errors'),
+      answered: tokensIn(sum('answered')),
+      saved: tokensIn(sum('saved')),
+      p50: part(0.5),
+      p95: part(0.95),
+      revisions: new Set(own.map(({ revision }) => revision)),
+    }
+  }
+
+  #add(call: RecordedCall): void {
+    this.#calls.push(call)
+    this.#characters += sizeOf(call)
+    while (this.#calls.length > MAX_CALLS) this.#characters -= sizeOf(this.#calls.shift()!)
+    // The oldest contents go first; the calls themselves stay.
+    for (const old of this.#calls) {
+      if (this.#characters <= MAX_ALL_CONTENTS) break
+      this.#characters -= sizeOf(old)
+      delete old.contents
+    }
+    for (const listener of this.#listeners) listener(call)
+  }
+
+  #count({ prefix, outcome }: RecordedCall, { answered, saved }: Pick<Minute, 'answered' | 'saved'>): void {
+    const at = Math.floor(this.now() / MINUTE)
+    const minutes = this.#minutes.get(prefix) ?? []
+    if (minutes.at(-1)?.at !== at) minutes.push({ at, calls: 0, errors: 0, answered: 0, saved: 0 })
+    const minute = minutes.at(-1) as Minute
+    minute.calls++
+    minute.answered += answered
+    minute.saved += saved
+    if (outcome !== 'ok' && outcome !== 'cancelled') minute.errors++
+    if (minutes.length > MINUTES) minutes.shift()
+    this.#minutes.set(prefix, minutes)
+  }
+}
+
+function sizeOf({ contents }: RecordedCall): number {
+  if (!contents) return 0
+  const { params, exchanges, answer = '' } = contents
+  const sent = exchanges.reduce((sum, { sent, received = '' }) => sum + sent.length + received.length, 0)
+  return params.length + answer.length + sent
+}
+
+/** Contents of a limited size. */
+function bounded({ params, exchanges, answer }: CallContents): CallContents {
+  const cut = (text: string) => (text.length > MAX_CONTENTS ? `${text.slice(0, MAX_CONTENTS)}…` : text)
+  return {
+    params: cut(params),
+    // The last ones say how the call ended.
+    exchanges: exchanges.slice(-4),
+    answer: answer === undefined ? undefined : cut(answer),
+  }
+}
+
+/** Contents without the links and codes with which a person logs in at a server, as they are good for one login. */
+function withoutLogins({ params, exchanges, answer }: CallContents): CallContents {
+  if (!answer?.includes(LOGIN_PAGES)) return { params, exchanges, answer }
+  try {
+    return { params, exchanges, answer: stringify(masked(parseVerbatim(answer))) }
+  } catch {
+    return { params, exchanges, answer: MASK }
+  }
+}
+
+const MASK = '***'
+
+/** A value in which `***` replaces texts with such a link, and the texts beside one. */
+function masked(value: Json): Json {
+  if (typeof value === 'string') return value.includes(LOGIN_PAGES) ? MASK : value
+  if (Array.isArray(value)) return value.map(masked)
+  if (!isObject(value)) return value
+  const hasLink = typeof value.url === 'string' && value.url.includes(LOGIN_PAGES)
+  const parts = Object.entries(value).map(
+    ([key, one]) => [key, hasLink && typeof one === 'string' && key !== 'mode' ? MASK : masked(one)] as const,
+  )
+  return Object.fromEntries(parts)
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { html } from 'hono/html'
+import { CONSOLE } from './console/layout.tsx'
+
+const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
+h1{font-size:1.4rem}code{font-size:.9em;overflow-wrap:anywhere}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}a{color:#8ab4f8}}`
+
+type Html = ReturnType<typeof html>
+
+const styleHash = createHash('sha256').update(STYLE).digest('base64')
+
+/** Whether a browser asks, for its user. */
+export function wantsPage(accept = ''): boolean {
+  return /\btext\/html\b/.test(accept)
+}
+
+/** The page needs only its own style, and must not be framed. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=UTF-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+/** The page at `/`. @param served addresses of endpoints; undefined: hidden */
+export function frontPage(served: readonly string[] | undefined): Html {
+  const list = served?.length
+    ? html`<ul>${served.map((path) => html`<li><code>${path}</code></li>`)}</ul>`
+    : ''
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>plantgw</title><style>${STYLE}</style></head>
+<body><h1>plantgw</h1>
+<p>This is an MCP gateway. Give an MCP client one of its endpoints: the prefix of a router followed by <code>/mcp</code>.</p>
+${list}
+${served ? html`<p><a href="${CONSOLE}">Console</a></p>` : ''}
+</body></html>`
+}

@@ -1,0 +1,211 @@
+import { type Dialect, Kysely, type Migration, Migrator, sql } from 'kysely'
+import { requirePackages } from '../text/packages.ts'
+import { inTime, TimeOut } from './in-time.ts'
+import { faultOf, messageOf } from './sql-faults.ts'
+import { StoreError } from './store-error.ts'
+
+export type DatabaseType = 'postgres' | 'mysql'
+
+/** How a process uses a database. Times are milliseconds. */
+export interface Limits {
+  /** Connections at most. */
+  connections: number
+  /** To connect, or to wait until a connection is free. */
+  connect: number
+  /** Time limit of a statement on the server, including waits for row locks. */
+  statement: number
+  /** Time limit for the answer to a statement; then the connection is closed. */
+  answer: number
+  /** For one call of `run`. */
+  call: number
+  /** After which a connection without work is closed. */
+  idle: number
+}
+
+export const LIMITS: Limits = {
+  connections: 10,
+  connect: 5_000,
+  statement: 10_000,
+  answer: 15_000,
+  call: 20_000,
+  idle: 30_000,
+}
+
+/** Connections to a server, and how to break all of them off at once. */
+export interface Connections {
+  dialect: Dialect
+  destroy(): void
+}
+
+/** A database of a server; its opener closes it. */
+export interface Database<T> {
+  /** Type, host and name, such as `postgres://db.example.com/plantgw`. */
+  label: string
+  /**
+   * Brings the tables up to date, once. Of processes that start at the same time one does it, under the migrator's
+   * lock, and the others wait. Where there is nothing to do no right to change tables is needed.
+   * @throws StoreError
+   */
+  migrate(): Promise<void>
+  /**
+   * Works on the database, migrated to the latest. Connects at the first call and again after a connection was lost.
+   * A statement that the server undid for another one's sake makes the work start again.
+   * @param reads the work only reads: it is done again where the connection turns out to be broken
+   * @throws StoreError `unreachable`, `refused`, `full`, `closed` or `failed`
+   */
+  run<R>(work: (db: Kysely<T>) => Promise<R>, reads?: boolean): Promise<R>
+  /**
+   * Lets the calls of `run` end, and closes the connections. May be called twice.
+   * @param patience milliseconds after which running work is aborted. Default 1,000
+   */
+  close(patience?: number): Promise<void>
+}
+
+export interface DatabaseOptions {
+  type: DatabaseType
+  /** With the credentials; names a database. */
+  url: string
+  /** Begins the names of the tables that hold which migrations were made. */
+  name: string
+  migrations: Record<string, Migration>
+  limits: Limits
+}
+
+/** Milliseconds that a migration may take, be it another process's. */
+const MIGRATION = 300_000
+/** How often work is done whose statement the server undid for another one's sake. */
+const ATTEMPTS = 20
+
+/** @throws Error when a package for the type is not installed */
+export async function openDatabase<T>(options: DatabaseOptions): Promise<Database<T>> {
+  const { type, url, limits } = options
+  const connect = await connectorOf(type)
+  return new SqlDatabase<T>(connect(url, limits), options, () =>
+    connect(url, { ...limits, connections: 1, statement: MIGRATION, answer: MIGRATION }),
+  )
+}
+
+class SqlDatabase<T> implements Database<T> {
+  readonly label: string
+  readonly #connections: Connections
+  readonly #options: DatabaseOptions
+  readonly #patient: () => Connections
+  readonly #db: Kysely<T>
+  readonly #running = new Set<Promise<unknown>>()
+  #migrated: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(connections: Connections, options: DatabaseOptions, patient: () => Connections) {
+    this.label = labelOf(options.type, options.url)
+    this.#connections = connections
+    this.#options = options
+    this.#patient = patient
+    this.#db = new Kysely<T>({ dialect: connections.dialect })
+  }
+
+  migrate(): Promise<void> {
+    this.#migrated ??= migrate(this.#patient(), this.#options).catch((error) => {
+      this.#migrated = undefined
+      throw storeError(this.label, error)
+    })
+    return this.#migrated
+  }
+
+  async run<R>(work: (db: Kysely<T>) => Promise<R>, reads = false): Promise<R> {
+    for (let attempt = 1; ; attempt++) {
+      if (this.#closing) throw new StoreError('closed', `${this.label} is closed`)
+      const done = inTime(
+        this.migrate().then(() => work(this.#db)),
+        this.#options.limits.call,
+      )
+      this.#running.add(done)
+      try {
+        return await done
+      } catch (error) {
+        const fault = error instanceof StoreError ? error.kind : faultOf(error)
+        const broken = reads && fault === 'unreachable' && attempt === 1 && !(error instanceof TimeOut)
+        if (!broken && (fault !== 'retry' || attempt === ATTEMPTS)) throw storeError(this.label, error)
+      } finally {
+        this.#running.delete(done)
+      }
+    }
+  }
+
+  close(patience?: number): Promise<void> {
+    const end = async () => {
+      await Promise.allSettled(this.#running)
+      await this.#db.destroy()
+    }
+    this.#closing ??= endWith(this.#connections, end, patience)
+    return this.#closing
+  }
+}
+
+/**
+ * Connects, logs in and asks one harmless question; nothing is made or changed.
+ * @throws StoreError; Error when a package for the type is not installed
+ */
+export async function ping(type: DatabaseType, url: string): Promise<void> {
+  const connections = (await connectorOf(type))(url, LIMITS)
+  const db = new Kysely<unknown>({ dialect: connections.dialect })
+  try {
+    await inTime(sql`select 1`.execute(db), LIMITS.call)
+  } catch (error) {
+    throw storeError(labelOf(type, url), error)
+  } finally {
+    await endWith(connections, () => db.destroy())
+  }
+}
+
+/** Only the driver of the type is loaded. */
+async function connectorOf(type: DatabaseType): Promise<(url: string, limits: Limits) => Connections> {
+  requirePackages(type)
+  return type === 'postgres'
+    ? (await import('./postgres.ts')).postgresServer
+    : (await import('./mysql.ts')).mysqlServer
+}
+
+/** Not every driver says that a connection has ended that was broken off. */
+async function endWith(connections: Connections, end: () => Promise<void>, patience = 1_000): Promise<void> {
+  await inTime(end(), patience).catch(() => {})
+  connections.destroy()
+}
+
+async function migrate(connections: Connections, { type, name, migrations }: DatabaseOptions): Promise<void> {
+  const db = new Kysely<unknown>({ dialect: connections.dialect })
+  try {
+    const schema = type === 'postgres' ? await currentSchema(db) : undefined
+    const migrator = new Migrator({
+      db,
+      provider: { getMigrations: async () => migrations },
+      migrationTableName: `${name}_migration`,
+      migrationLockTableName: `${name}_migration_lock`,
+      ...(schema !== undefined && { migrationTableSchema: schema }),
+    })
+    const { error } = await migrator.migrateToLatest()
+    // Kysely names no kind: its message alone says that the table of migrations holds one that is not known here.
+    if (error instanceof Error && /previously executed migration .{0,200} is missing/.test(error.message))
+      throw new StoreError('failed', `the tables were made by a newer release of plantgw (${error.message})`)
+    if (error) throw error
+  } finally {
+    await endWith(connections, () => db.destroy())
+  }
+}
+
+/** The schema for new tables. */
+async function currentSchema(db: Kysely<unknown>): Promise<string | undefined> {
+  const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db)
+  return rows[0]?.schema ?? undefined
+}
+
+function storeError(label: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const fault = faultOf(error)
+  const kind = fault === 'taken' || fault === 'retry' ? 'failed' : fault
+  return new StoreError(kind, `${label}: ${messageOf(error)}`, { cause: error })
+}
+
+function labelOf(type: DatabaseType, text: string): string {
+  const { host, pathname } = new URL(text)
+  return `${type}://${host}${pathname}`
+}
