@@ -11,7 +11,7 @@ const rooms = [...readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(/
 const src = join(ROOT, 'src')
 const files = readdirSync(src, { recursive: true })
   .map(String)
-  .filter((name) => name.endsWith('.ts'))
+  .filter((name) => /\.tsx?$/.test(name))
 
 test('every folder of src is a room of CONTRIBUTING.md, and the other way round', () => {
   const folders = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory())

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { approvalMessage } from '../../src/mcp/approval-message.ts'
 import { gatewayHere } from '../support/gateway.ts'
+import { listening } from '../support/listening.ts'
 import { ACCEPTS, askingPost, type Person } from '../support/person.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders, served } from '../support/served.ts'
@@ -17,7 +17,7 @@ const TIMEOUT = { timeout: 60_000 }
 const FORM = { elicitation: { form: {} } }
 const ASKS = { 'io.modelcontextprotocol/clientCapabilities': FORM }
 const TOKENS = {
-  mode: 'bearer',
+  type: 'bearer',
   tokens: ['ann', 'bob'].map((caller) => ({ token: `${caller}-token`, caller })),
 }
 const ANN = { authorization: 'Bearer ann-token' }
@@ -131,13 +131,9 @@ async function listen(
     let body = ''
     for await (const chunk of incoming) body += chunk
     answer(incoming, outgoing, body)
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return (server.address() as AddressInfo).port
+  const port = await listening(t, server)
+  return port
 }
 
 const configured = ({ router, rest }: Behind, more: object = {}) => ({
@@ -297,7 +293,7 @@ for (const [title, behind] of Object.entries(BACKENDS))
       const { url, logged } = await serving(t, server, { auth: TOKENS })
       const unknown = async (more: object, name = 'delete', as = ANN) => {
         const { error } = await aloneCall(url, name, more, as)
-        assert.deepEqual([error.code, /^requestState is unknown/.test(error.message)], [-32602, true])
+        assert.deepEqual([error.code, /^requestState was used/.test(error.message)], [-32602, true])
       }
       const asked = await aloneCall(url, 'delete', {}, ANN)
       const good = retried(asked, 'accept')
@@ -310,7 +306,7 @@ for (const [title, behind] of Object.entries(BACKENDS))
       await unknown(good)
       assert.deepEqual(server.called, ['delete'])
       assert.ok(
-        logged.some(({ failure, caller }) => /^requestState is unknown/.test(failure) && caller === 'bob'),
+        logged.some(({ failure, caller }) => /^requestState was used/.test(failure) && caller === 'bob'),
       )
       // An answer without the handle says nothing.
       const { result } = await aloneCall(
@@ -564,7 +560,7 @@ test('the audit log and the metrics say what came of asking', TIMEOUT, async (t)
         `plantgw_approvals_total\\{tenant="default",prefix="/p",outcome="${outcome}"\\} ${count}\\n`,
       ),
     )
-  gateway.child.kill('SIGTERM')
+  gateway.child.kill('SIGINT')
   await gateway.ended
   const lines = readFileSync(path, 'utf8')
     .trim()

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gatewayHere } from '../support/gateway.ts'
 import { signed, testIssuer } from '../support/issuer.ts'
+import { listening } from '../support/listening.ts'
 import { modern, open } from '../upstream/harness.ts'
 import { stateful } from '../upstream/stateful.ts'
 
 const AUTH = {
-  mode: 'bearer',
+  type: 'bearer',
   tokens: [
     { token: 'token-a', caller: 'alice', scopes: ['read', 'write'] },
     { token: 'token-b', caller: 'bob' },
@@ -22,10 +21,9 @@ async function echo(t: TestContext) {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(request.headers))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  })
+  const port = await listening(t, server)
+  return `http://127.0.0.1:${port}/`
 }
 
 function api(t: TestContext, url: string, auth: object | null) {
@@ -60,7 +58,7 @@ test('templates read who calls, and never the token', async (t) => {
 test('claims of a token of an authorization server are values like others', async (t) => {
   const issuer = await testIssuer(t)
   const key = await issuer.addKey('ec')
-  const auth = { mode: 'jwt', issuers: [{ issuer: issuer.issuer }], audience: 'api://test' }
+  const auth = { type: 'jwt', issuers: [{ issuer: issuer.issuer }], audience: 'api://test' }
   const { base } = await api(t, await echo(t), auth)
   const claims = { iss: issuer.issuer, sub: 'u-1', aud: 'api://test', azp: 'app', email: 'a@example.com' }
   const exp = Math.floor(Date.now() / 1000) + 300

@@ -12,7 +12,7 @@ async function setUp(t: TestContext, more: object = {}, url = true) {
   const client = { clientId: 'gate way', clientSecret: 's:cret/ü' }
   const introspectionUrl = `${issuer.issuer}/introspect`
   const issuers = [{ issuer: issuer.issuer, ...client, ...(url && { introspectionUrl }) }]
-  const auth = { mode: 'introspection', issuers, scopes: ['read'], ...more }
+  const auth = { type: 'introspection', issuers, scopes: ['read'], ...more }
   const { app } = await oauthWire(t, auth, clock)
   const active = (more: object = {}) => ({
     active: true,

@@ -12,7 +12,7 @@ type Key = Awaited<ReturnType<TestIssuer['addKey']>>
 async function setUp(t: TestContext, path = '') {
   const clock = new TestClock()
   const issuer = await testIssuer(t, path)
-  const { app } = await oauthWire(t, { mode: 'jwt', issuers: [{ issuer: issuer.issuer }] }, clock)
+  const { app } = await oauthWire(t, { type: 'jwt', issuers: [{ issuer: issuer.issuer }] }, clock)
   const token = (key: Key, kid?: string) =>
     signed(
       key,

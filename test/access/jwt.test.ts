@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { describe, type TestContext, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import { base64url, signed, type TestIssuer, testIssuer } from '../support/issuer.ts'
 import { oauthWire, PUBLIC, TestClock } from '../support/oauth.ts'
@@ -14,6 +14,7 @@ const initialize = rpc('initialize', {
 const METADATA = `${PUBLIC}/.well-known/oauth-protected-resource/one/mcp`
 const CHALLENGE = `Bearer resource_metadata="${METADATA}", scope="read write"`
 
+type Ending = Parameters<typeof testIssuer>[0]
 type Key = Awaited<ReturnType<TestIssuer['addKey']>>
 type Claims = Record<string, unknown>
 
@@ -29,13 +30,13 @@ interface World {
   token(more?: Claims, header?: object, key?: Key): Promise<string>
 }
 
-async function world(t: TestContext, more: object = {}, options: WireOptions = {}): Promise<World> {
+async function world(t: Ending, more: object = {}, options: WireOptions = {}): Promise<World> {
   const clock = new TestClock()
   const [issuer, other] = [await testIssuer(t), await testIssuer(t)]
   const [key, rsa] = [await issuer.addKey('ec'), await issuer.addKey('rsa', 'RS256')]
   const foreign = await other.addKey('ec')
   const auth = {
-    mode: 'jwt',
+    type: 'jwt',
     issuers: [
       { issuer: issuer.issuer, jwksUrl: `${new URL(issuer.issuer).origin}/jwks` },
       { issuer: other.issuer },
@@ -60,6 +61,17 @@ async function world(t: TestContext, more: object = {}, options: WireOptions = {
 
 const send = ({ wire }: World, token: string | undefined, path = '/one/mcp') =>
   post(wire.app, path, initialize, token === undefined ? {} : { authorization: `Bearer ${token}` })
+
+/** One world for many tests that leave it as it is. */
+function shared(more: object = {}, options: WireOptions = {}): () => World {
+  const ends: (() => unknown)[] = []
+  let made: World
+  before(async () => {
+    made = await world({ after: (end: () => unknown) => void ends.push(end) }, more, options)
+  })
+  after(() => Promise.all(ends.map((end) => end())))
+  return () => made
+}
 
 const without = (...names: string[]): Claims => Object.fromEntries(names.map((name) => [name, undefined]))
 
@@ -205,9 +217,10 @@ function withSharedSecret({ claims }: World, alg: string, secret: string): strin
 }
 
 describe('tokens that are refused', () => {
+  const here = shared()
   for (const [what, make, message] of TOKENS)
-    test(what, async (t) => {
-      const w = await world(t)
+    test(what, async () => {
+      const w = here()
       const token = (await make(w)) as string
       const response = await send(w, token)
       assert.equal(response.status, 401)
@@ -221,52 +234,20 @@ describe('tokens that are refused', () => {
     })
 })
 
-/** What is wrong with the request; the challenge ends as given. */
-const REQUESTS: readonly [
-  what: string,
-  path: string,
-  authorization: ((token: string) => string) | undefined,
-  status: number,
-  end: string,
-][] = [
-  ['no header', '/one/mcp', undefined, 401, ''],
-  ['basic authentication', '/one/mcp', () => 'Basic YTpi', 401, ''],
-  ['another scheme with a good token', '/one/mcp', (token) => `DPoP ${token}`, 401, ''],
-  ['a token without its scheme', '/one/mcp', (token) => token, 401, ''],
-  ['a scheme without a token', '/one/mcp', () => 'Bearer', 401, 'invalid_token'],
-  ['two tokens', '/one/mcp', (token) => `Bearer ${token} ${token}`, 401, 'invalid_token'],
-  ['a list of tokens', '/one/mcp', (token) => `Bearer ${token},${token}`, 401, 'invalid_token'],
-  ['a token in quotes', '/one/mcp', (token) => `Bearer "${token}"`, 401, 'invalid_token'],
-  ['a token in the query', '/one/mcp?access_token=x', undefined, 400, 'invalid_request'],
-  [
-    'the query and the header',
-    '/one/mcp?access_token=x',
-    (token) => `Bearer ${token}`,
-    400,
-    'invalid_request',
-  ],
-  [
-    'an encoded name in the query',
-    '/one/mcp?a=b&%61ccess_token=x',
-    (token) => `Bearer ${token}`,
-    400,
-    'invalid_request',
-  ],
-  [
-    'an empty token in the query',
-    '/one/mcp?access_token',
-    (token) => `Bearer ${token}`,
-    400,
-    'invalid_request',
-  ],
+/** What is wrong with the request, besides what the table of refusals has; the challenge ends as given. */
+const REQUESTS: readonly [what: string, query: string, scheme: string, status: number, end: string][] = [
+  ['another scheme with a good token', '', 'DPoP ', 401, ''],
+  ['a token in quotes', '', 'Bearer "', 401, 'invalid_token'],
+  ['an encoded name in the query', '?a=b&%61ccess_token=x', 'Bearer ', 400, 'invalid_request'],
+  ['an empty token in the query', '?access_token', 'Bearer ', 400, 'invalid_request'],
 ]
 
 describe('requests that are refused', () => {
-  for (const [what, path, authorization, status, error] of REQUESTS)
-    test(what, async (t) => {
-      const w = await world(t)
-      const headers = authorization && { authorization: authorization(await w.token()) }
-      const response = await post(w.wire.app, path, initialize, { ...headers })
+  const here = shared()
+  for (const [what, query, scheme, status, error] of REQUESTS)
+    test(what, async () => {
+      const authorization = `${scheme}${await here().token()}${scheme.endsWith('"') ? '"' : ''}`
+      const response = await post(here().wire.app, `/one/mcp${query}`, initialize, { authorization })
       assert.equal(response.status, status)
       const challenge = response.headers.get('www-authenticate') ?? ''
       if (error === '') assert.equal(challenge, CHALLENGE)
@@ -275,6 +256,7 @@ describe('requests that are refused', () => {
 })
 
 describe('scopes', () => {
+  const here = shared()
   const rows: [what: string, claims: Claims][] = [
     ['none', without('scope')],
     ['one of two', { scope: 'read' }],
@@ -285,9 +267,8 @@ describe('scopes', () => {
     ['an object', { scope: { read: true, write: true } }],
   ]
   for (const [what, claims] of rows)
-    test(`${what}: 403 with all that are needed`, async (t) => {
-      const w = await world(t)
-      const response = await send(w, await w.token(claims))
+    test(`${what}: 403 with all that are needed`, async () => {
+      const response = await send(here(), await here().token(claims))
       assert.equal(response.status, 403)
       assert.ok(
         response.headers.get('www-authenticate')!.startsWith(`${CHALLENGE}, error="insufficient_scope", `),
@@ -299,9 +280,8 @@ describe('scopes', () => {
     { ...without('scope'), scp: ['write', 'read'] },
     { ...without('scope'), scp: 'read write' },
   ])
-    test(`are also read from ${JSON.stringify(claims)}`, async (t) => {
-      const w = await world(t)
-      assert.equal((await send(w, await w.token(claims))).status, 200)
+    test(`are also read from ${JSON.stringify(claims)}`, async () => {
+      assert.equal((await send(here(), await here().token(claims))).status, 200)
     })
 })
 
@@ -323,15 +303,12 @@ describe('every endpoint and method', () => {
     exposeHeaders: ['WWW-Authenticate'],
     allowCredentials: false,
   }
+  const here = shared({}, { cors })
   for (const [method, path, challenge] of rows)
-    test(`${method} ${path} is refused with the headers of CORS`, async (t) => {
-      const clock = new TestClock()
-      const issuer = await testIssuer(t)
-      const key = await issuer.addKey('ec')
-      const auth = { mode: 'jwt', issuers: [{ issuer: issuer.issuer }], scopes: ['read', 'write'] }
-      const { app } = await oauthWire(t, auth, clock, { cors })
+    test(`${method} ${path} is refused with the headers of CORS`, async () => {
+      const { wire, token } = here()
       const ask = (authorization?: string) =>
-        app.request(path, {
+        wire.app.request(path, {
           method,
           headers: {
             host: 'localhost',
@@ -340,14 +317,7 @@ describe('every endpoint and method', () => {
           },
           ...(method === 'POST' && { body: '{}' }),
         })
-      const few = {
-        iss: issuer.issuer,
-        sub: 'a',
-        aud: `${PUBLIC}/one/sse`,
-        exp: clock.seconds + 60,
-        scope: 'read',
-      }
-      const poor = await signed(key, { alg: 'ES256', kid: 'ec' }, few)
+      const poor = await token({ aud: `${PUBLIC}/one/sse`, scope: 'read' })
       for (const [given, status, start] of [
         [undefined, 401, challenge],
         ['Bearer x', 401, `${challenge}, error="invalid_token", `],
@@ -359,7 +329,7 @@ describe('every endpoint and method', () => {
         assert.equal(response.headers.get('access-control-allow-origin'), 'https://app.example.com')
         assert.equal(response.headers.get('access-control-expose-headers'), 'WWW-Authenticate')
       }
-      const preflight = await app.request(path, {
+      const preflight = await wire.app.request(path, {
         method: 'OPTIONS',
         headers: {
           host: 'localhost',
@@ -451,7 +421,7 @@ describe('a good token', () => {
   test('is not needed by callers with a token of the tenant', async (t) => {
     const issuer = await testIssuer(t)
     const tokens = [{ token: 'static', caller: 'agent' }]
-    const auth = { mode: 'jwt', issuers: [{ issuer: issuer.issuer }] }
+    const auth = { type: 'jwt', issuers: [{ issuer: issuer.issuer }] }
     const clock = new TestClock()
     const tenants = [
       { name: 'default', prefix: '/', tokens, env: [], stdio: false, commands: [], notifier: false },

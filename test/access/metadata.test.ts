@@ -3,10 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { checkTogether, readConfiguration, readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import { createLog } from '../../src/telemetry/log.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { testIssuer } from '../support/issuer.ts'
-import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { post, rpc } from '../support/wire.ts'
 
@@ -17,13 +15,13 @@ const configuration = (issuer: string) => ({
       server: 'a',
       prefix: '/plants',
       ssePrefix: '/old/plants',
-      auth: { mode: 'jwt', issuers: [{ issuer }], scopes: ['plants:read'] },
+      auth: { type: 'jwt', issuers: [{ issuer }], scopes: ['plants:read'] },
     },
     {
       server: 'a',
       prefix: '/asked',
       cors: { allowOrigins: ['https://app.example.com'] },
-      auth: { mode: 'introspection', issuers: [{ issuer, clientId: 'a', clientSecret: 'b' }] },
+      auth: { type: 'introspection', issuers: [{ issuer, clientId: 'a', clientSecret: 'b' }] },
     },
     { server: 'a', prefix: '/open' },
   ],
@@ -35,18 +33,7 @@ async function gateway(t: TestContext, settings: object) {
   mkdirSync(join(folder, 'configs'))
   const { issuer } = await testIssuer(t)
   writeFileSync(join(folder, 'configs/a.yaml'), JSON.stringify(configuration(issuer)))
-  const read = readSettings({ file: 'plantgw.yaml', text: JSON.stringify(settings) }, {})
-  assert.deepEqual(read.findings, [])
-  const log = await createLog({ level: 'silent' })
-  const made = await createGateway({
-    paths: [join(folder, 'configs')],
-    settings: patient(read.settings!),
-    env: {},
-    log,
-    version: '1',
-  })
-  t.after(() => made.gateway?.close())
-  return { ...made, issuer }
+  return { ...(await gatewayOver(t, [join(folder, 'configs')], settings)), issuer }
 }
 
 test('metadata is at the paths of RFC 9728, open to every page', async (t) => {
@@ -154,7 +141,7 @@ test('the examples of the page on authentication are sound', () => {
       { AGENT_TOKEN: 'x', INTROSPECTION_SECRET: 'x', API_TOKEN: 'x' },
     )
     assert.deepEqual([...read.findings, ...checkTogether([read], { publicUrl: publicUrl! })], [])
-    return read.configuration!.routers[0]!.auth!.mode
+    return read.configuration!.routers[0]!.auth!.type
   })
   assert.deepEqual([...new Set(modes)], ['bearer', 'jwt', 'introspection'])
 })

@@ -132,7 +132,7 @@ test('what is counted apart: sessions, addresses, tenants', async () => {
   const limits = rates.of({ prefix: '/a', tenant: 't' })!
   const another = rates.of({ prefix: '/b', tenant: 't' })!
   const take = (from: typeof limits, address: string) =>
-    from.take({ quotaKey: address, address, session: () => undefined }, [undefined])
+    from.take({ lease: { quotaKey: address }, address, sessionId: () => undefined }, [undefined])
   assert.deepEqual(take(limits, '2001:db8::1'), [undefined])
   assert.deepEqual(take(limits, '2001:db8::2'), [{ per: 'address', retryAfter: 3600 }])
   assert.deepEqual(take(limits, '2001:db8:0:1::1'), [undefined])
@@ -142,7 +142,7 @@ test('what is counted apart: sessions, addresses, tenants', async () => {
 
 test('a rule that stays goes on counting after a reload, one that changes begins anew', () => {
   const rates = new Rates()
-  const subject = { quotaKey: 'me', address: undefined, session: () => undefined }
+  const subject = { lease: { quotaKey: 'me' }, address: undefined, sessionId: () => undefined }
   const at = (limit: number) => rates.of({ prefix: '/a', tenant: 't', rate: [rule(limit)] })!
   assert.deepEqual(at(1).take(subject, [undefined]), [undefined])
   assert.deepEqual(at(1).take(subject, [undefined]), [{ per: 'caller', retryAfter: 3600 }])
@@ -170,7 +170,9 @@ test('of more than 50,000 addresses those that were not seen for the longest tim
   const limits = new Rates([rule(1, { per: 'address' })]).of({ prefix: '/a', tenant: 't' })!
   const take = (i: number) => {
     const address = `2001:db8:${(i >> 16).toString(16)}:${(i & 0xffff).toString(16)}::1`
-    return (limits.take({ quotaKey: '', address, session: () => undefined }, [undefined]) as unknown[])[0]
+    return (
+      limits.take({ lease: { quotaKey: '' }, address, sessionId: () => undefined }, [undefined]) as unknown[]
+    )[0]
   }
   assert.equal(take(0), undefined)
   assert.ok(take(0), 'it has had its request of this hour')

@@ -3,43 +3,26 @@ import { test } from 'node:test'
 import { createAuthorize } from '../../src/access/permissions.ts'
 
 const SECRET = [
-  'file:///secret/a',
-  'file://localhost/secret/a',
-  'file:secret/a',
-  'file:/secret/a',
-  'file:\\\\localhost\\secret\\a',
-  'FILE:///secret/a',
-  'file:///secret%2fa',
-  'file:///public/../secret/a',
+  ...(
+    'file:///secret/a file://localhost/secret/a file:secret/a file:/secret/a ' +
+    'file:\\\\localhost\\secret\\a FILE:///secret/a file:///secret%2fa file:///public/../secret/a ' +
+    'https://u@intranet.example/secret/a https://u:p@intranet.example/secret/a ' +
+    'https:intranet.example/secret/a https:\\\\intranet.example\\secret\\a ' +
+    'https://INTRANET.example/secret/a?x http://[::1]/secret/a http://[0:0:0:0:0:0:0:1]/secret/a ' +
+    'http://127.0.0.1/secret/a http://127.1/secret/a http://0x7f.1:80/secret/a'
+  ).split(' '),
   ...['', ':443', ':0443', ':', '.'].map((more) => `https://intranet.example${more}/secret/a`),
-  'https://u@intranet.example/secret/a',
-  'https://u:p@intranet.example/secret/a',
-  'https:intranet.example/secret/a',
-  'https:\\\\intranet.example\\secret\\a',
   'https://intranet。example/secret/a',
-  'https://INTRANET.example/secret/a?x',
   ' https://intranet.example/secret/a',
   'https://intranet.exa\tmple/secret/a',
-  'http://[::1]/secret/a',
-  'http://[0:0:0:0:0:0:0:1]/secret/a',
-  'http://127.0.0.1/secret/a',
-  'http://127.1/secret/a',
-  'http://0x7f.1:80/secret/a',
 ]
 const OTHER = [
-  'file:///public/a',
+  ...(
+    'file:///public/a file:///{path} https://example.com https://example.com/a?b=c#d ' +
+    'https://Example.com:8443/a test://static/resource/1 github://repo/{owner}/{name} ' +
+    'screen://localhost:8080/x ui://widget urn:isbn:1 mailto:a@b.example note'
+  ).split(' '),
   'file:///public/a b/ü',
-  'file:///{path}',
-  'https://example.com',
-  'https://example.com/a?b=c#d',
-  'https://Example.com:8443/a',
-  'test://static/resource/1',
-  'github://repo/{owner}/{name}',
-  'screen://localhost:8080/x',
-  'ui://widget',
-  'urn:isbn:1',
-  'mailto:a@b.example',
-  'note',
 ]
 
 for (const more of ['', 'localhost'])

@@ -182,26 +182,11 @@ function headers(): Shape[] {
     escapes: '%25'.repeat(4500),
     base64: `=?base64?${'A'.repeat(14_000)}?=`,
   }
-  const names = [
-    'accept',
-    'content-type',
-    'cookie',
-    'origin',
-    'mcp-session-id',
-    'mcp-protocol-version',
-    'mcp-name',
-    'mcp-method',
-    'mcp-param-a',
-    'last-event-id',
-    'authorization',
-    'forwarded',
-    'x-forwarded-for',
-    'traceparent',
-    'access-control-request-headers',
-    'host',
-    'content-encoding',
-    'baggage',
-  ]
+  const names = (
+    'accept content-type cookie origin mcp-session-id mcp-protocol-version mcp-name mcp-method ' +
+    'mcp-param-a last-event-id authorization forwarded x-forwarded-for traceparent ' +
+    'access-control-request-headers host content-encoding baggage'
+  ).split(' ')
   const shapes = names.flatMap((name) =>
     Object.entries(values).map(
       ([what, value]): Shape => ({
@@ -271,21 +256,9 @@ function toTools(): Shape[] {
     ])
       for (const size of [32_000, LARGE - 300])
         shapes.push(call(`format-${format}`, `${name}, ${size}`, of(name, size)))
-  for (const tool of [
-    'float64',
-    'addf',
-    'round',
-    'int',
-    'add',
-    'date',
-    'semver',
-    'printf',
-    'regex',
-    'words-of',
-    'split',
-    'json',
-    'trim',
-  ])
+  for (const tool of 'float64 addf round int add date semver printf regex words-of split json trim'.split(
+    ' ',
+  ))
     for (const name of [
       'a text of digits',
       'digits and a letter',
@@ -322,18 +295,7 @@ function toTools(): Shape[] {
 
 /** Formats of JSON Schema that ajv-formats knows. */
 export const FORMATS = [
-  ...[
-    'date',
-    'time',
-    'date-time',
-    'iso-time',
-    'iso-date-time',
-    'duration',
-    'uri',
-    'uri-reference',
-    'uri-template',
-    'url',
-  ],
+  ...'date time date-time iso-time iso-date-time duration uri uri-reference uri-template url'.split(' '),
   ...['email', 'hostname', 'ipv4', 'ipv6', 'regex', 'uuid', 'json-pointer', 'json-pointer-uri-fragment'],
   ...['relative-json-pointer', 'byte', 'binary', 'password', 'int32', 'int64', 'float', 'double'],
 ]

@@ -172,34 +172,11 @@ test(`${COUNT} generated calls of functions, of texts and lists up to 2 MiB`, as
   const pick = <T>(all: readonly T[]): T => all[Math.floor(next() * all.length)]!
   const functions = functionGroups.flatMap((group) => group.functions).filter(({ name }) => name !== 'fail')
   const units = [
-    'a',
-    'A',
-    '1',
-    '.',
-    '_',
-    '-',
-    '/',
-    '%',
-    '%20',
-    '%d',
+    ...'a A 1 . _ - / % %20 %d " \\ < 😀 ( [ {} , 0x e + = $1 2006'.split(' '),
     ' ',
     '\n',
-    '"',
-    '\\',
-    '<',
     'ä',
-    '😀',
-    '(',
-    '[',
-    '{}',
-    ',',
-    '0x',
-    'e',
-    '+',
-    '=',
-    '$1',
     'aB ',
-    '2006',
   ]
   const value = (): Json => {
     const piece = Array.from({ length: 1 + Math.floor(next() * 4) }, () => pick(units)).join('')

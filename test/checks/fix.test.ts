@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { fixFile } from '../../src/checks/fix.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
-import { isOneEdit } from '../../src/text/index.ts'
-import { sample } from '../support/rest.ts'
 
 function fix(text: string) {
   const { read, fixed, findings } = fixFile(readConfiguration({ file: 'a.yaml', text }, {}), {})
@@ -104,28 +101,3 @@ tools:
     assert.equal(fix(crlf).text, fix(text).text.replaceAll('\n', '\r\n'))
   })
 })
-
-test('one edit is a letter more, less, other or swapped', () => {
-  const letter = fc.constantFrom('a', 'b', 'c')
-  const word = fc.array(letter, { maxLength: 6 }).map((letters) => letters.join(''))
-  fc.assert(
-    fc.property(word, word, (a, b) => {
-      assert.equal(isOneEdit(a, b), isOneEditTried(a, b), `${a} ${b}`)
-    }),
-    { numRuns: sample(2000) },
-  )
-})
-
-/** By trying them all. */
-function isOneEditTried(a: string, b: string): boolean {
-  const edits = new Set<string>()
-  for (let i = 0; i <= a.length; i++) {
-    for (const letter of 'abc') {
-      edits.add(a.slice(0, i) + letter + a.slice(i))
-      if (i < a.length) edits.add(a.slice(0, i) + letter + a.slice(i + 1))
-    }
-    if (i < a.length) edits.add(a.slice(0, i) + a.slice(i + 1))
-    if (i < a.length - 1) edits.add(a.slice(0, i) + a[i + 1] + a[i] + a.slice(i + 2))
-  }
-  return a !== b && edits.has(b)
-}

@@ -41,3 +41,17 @@ for (const [name, key, source, message] of long)
       messages.slice(0, 3).join('\n').slice(0, 500),
     )
   })
+
+test('long templates full of mistakes are read to their end', () => {
+  for (const unit of [
+    '{{if .Args.a == 1}}',
+    '{{.Args.a-b}}',
+    '{{a.b}}',
+    '{{"',
+    '}',
+    "{{'",
+    '{{ . . = ',
+    '{{end}}',
+  ])
+    assert.ok(lint('requestBody', unit.repeat(2000)).length > 0, unit)
+})

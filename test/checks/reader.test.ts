@@ -1,43 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { checkTogether, createReader, readConfiguration, readerKeeper } from '../../src/checks/index.ts'
+import { checkTogether, createReader, readConfiguration } from '../../src/checks/index.ts'
 
 const config = (name: string, prefix = `/${name}`) =>
   `name: ${name}\nrouters: [{server: s, prefix: ${prefix}}]\nservers: [{name: s}]\n`
 
 describe('a reader', () => {
-  test('takes what is the same from the last time, and nothing else', async () => {
-    const { read, together } = createReader({})
-    const a = await read({ file: 'a.yaml', text: config('a') })
-    const b = await read({ file: 'b.yaml', text: config('b') })
-    await together([a, b])
-    assert.equal(await read({ file: 'a.yaml', text: config('a') }), a)
-    assert.notEqual(await read({ file: 'a.yaml', text: config('c') }), a)
-    assert.notEqual(await read({ file: 'b.yaml', text: config('a') }), a)
-    await together([b])
-    assert.notEqual(await read({ file: 'a.yaml', text: config('a') }), a, 'gone is gone')
-    assert.equal(await read({ file: 'b.yaml', text: config('b') }), b)
-  })
-
-  test('tells of all together as if it knew nothing', async () => {
-    const { read, together } = createReader({}, { reserved: ['/_reload'] })
-    const told = async (...texts: string[]) => {
-      const reads = await Promise.all(texts.map((text, i) => read({ file: `${i}.yaml`, text })))
-      return (await together(reads)).map(({ code, file }) => `${code} ${file}`)
-    }
-    assert.deepEqual(await told(config('a'), config('b')), [])
-    assert.deepEqual(await told(config('a'), config('b', '/a/')), [
-      'duplicate-prefix 1.yaml',
-      'prefix-form 1.yaml',
-    ])
-    assert.deepEqual(await told(config('a', '/c'), config('b', '/a/')), ['prefix-form 1.yaml'])
-    assert.deepEqual(await told(config('b'), config('b', '/_reload')), [
-      'duplicate-configuration 1.yaml',
-      'reserved-prefix 1.yaml',
-    ])
-    assert.deepEqual(await told(config('b')), [])
-  })
-
   test('finds after any changes what all together have, in any order of them', async () => {
     const reader = createReader({})
     const listing = 'name: l\nrouters: [{server: ["a/s", "x/s"], prefix: /l}]\n'
@@ -75,15 +43,6 @@ describe('a reader', () => {
     turns = 0
     await together(reads)
     assert.ok(turns >= 20, `${turns} turns`)
-  })
-
-  test('is another one for another environment or other options', () => {
-    const readerOf = readerKeeper()
-    const [env, options] = [{}, {}]
-    const reader = readerOf(env, options)
-    assert.equal(readerOf(env, options), reader)
-    assert.notEqual(readerOf({ ...env }, options), reader)
-    assert.notEqual(readerOf(env, { ...options }), reader)
   })
 })
 

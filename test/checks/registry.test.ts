@@ -8,6 +8,8 @@ const ELSEWHERE = new Set<FindingCode>([
   'literal-secret',
   'tool-list-size',
   'unknown-key',
+  'renamed-key',
+  'removed-key',
   'wrong-type',
   'unsupported-auth',
   'invalid-default',

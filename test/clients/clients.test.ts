@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CLIENT_NAMES, clientOf, entryNamer, type Places, urlOf } from '../../src/clients/index.ts'
+import { CLIENT_NAMES, clientOf, entryNamer, type Places, urlOf } from '../../src/import/clients/index.ts'
 
 const URL_OF_SHOP = 'https://tools.example.com/shop/mcp'
 const PLACES: Record<string, Places> = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FileFault } from '../../src/clients/index.ts'
-import { jsonFile } from '../../src/clients/json-file.ts'
-import { tomlFile } from '../../src/clients/toml-file.ts'
+import { FileFault } from '../../src/import/clients/index.ts'
+import { jsonFile } from '../../src/import/clients/json-file.ts'
+import { tomlFile } from '../../src/import/clients/toml-file.ts'
 import type { JsonObject } from '../../src/json/index.ts'
 
 const ENTRY = { url: 'http://127.0.0.1:5235/shop/mcp' }
@@ -209,9 +209,7 @@ test('of a server with the same URL, only what plantgw writes changes in JSON', 
   const bridge = { command: 'npx', args: ['-y', ENTRY.url] }
   assert.deepEqual(
     JSON.parse(changed(`{"s": {"shop": {"url": "${ENTRY.url}", "enabled": false}}}`, bridge)).s,
-    {
-      shop: { enabled: false, ...bridge },
-    },
+    { shop: { enabled: false, ...bridge } },
   )
   assert.deepEqual(
     JSON.parse(changed(JSON.stringify({ s: { shop: { type: 'stdio', ...bridge, timeout: 1 } } }), ENTRY)).s,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { open, send, until } from '../upstream/harness.ts'
+import { until } from '../support/until.ts'
+import { open, send } from '../upstream/harness.ts'
 import { serveSilent } from './silent.ts'
 
 const TIMEOUT = { timeout: 90_000 }

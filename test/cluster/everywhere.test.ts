@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crash } from '../support/process.ts'
-import { open, send, until } from '../upstream/harness.ts'
+import { until } from '../support/until.ts'
+import { open, send } from '../upstream/harness.ts'
 import type { Replica } from './harness.ts'
 import { serveSilent } from './silent.ts'
 

@@ -10,14 +10,18 @@ import { freePort } from '../support/process.ts'
 import { open, send } from '../upstream/harness.ts'
 import { balance, type Replica, serveReplicas, startReplica } from './harness.ts'
 
-const hops = createHops(['a secret of at least 32 characters'])
+const hopsOf = (address: string) => createHops(['a secret of at least 32 characters'], address)
 
 /** What stands at a replica's address, and a forwarder whose clock is set by hand. */
 async function at(t: TestContext, listener: RequestListener, options: Partial<ForwarderOptions> = {}) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const clock = { now: 0 }
-  const forwarder = createForwarder(hops, { connectTimeout: 1_000, now: () => clock.now, ...options })
+  const forwarder = createForwarder(hopsOf('http://10.0.0.2:1'), {
+    connectTimeout: 1_000,
+    now: () => clock.now,
+    ...options,
+  })
   t.after(async () => {
     await forwarder.close()
     server.closeAllConnections()
@@ -43,7 +47,8 @@ const proven =
   (listener: RequestListener): RequestListener =>
   (request, response) => {
     const header = String(request.headers['plantgw-hop'])
-    const proof = hops.receive(header, request.method!, request.url!)
+    const hops = hopsOf(`http://127.0.0.1:${request.socket.localPort}`)
+    const { proof } = hops.receive(header, request.method!, request.url!) ?? {}
     if (proof !== undefined) response.setHeader('plantgw-hop-proof', proof)
     listener(request, response)
   }
@@ -195,7 +200,7 @@ test('an address that leads back to who asks is asked once', async (t) => {
   const response = await send(b.url('s'), { id: 1, method: 'ping' }, headers)
   assert.equal(response.status, 404)
   assert.deepEqual(balancer.went, ['POST 0'])
-  await b.until(/request forwarded to the wrong replica/)
+  await b.until(/leads to another replica; check its `advertise` address/)
 })
 
 test('a replica that lives is waited for, one that falls silent is not, whatever it has sent before', async (t) => {

@@ -1,17 +1,13 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { stringify } from 'yaml'
-import type { Upstream } from '../fixtures/gateway.ts'
-import { debugged, freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
+import { listening } from '../support/listening.ts'
+import { freePort, temporaryFolder } from '../support/process.ts'
+import { type Gateway, serveFiles, type Upstream, writeConfigurations } from '../support/served.ts'
 
-export interface Replica extends Running {
-  origin: string
-  url(name: string, endpoint?: 'mcp' | 'sse'): string
-}
+export type Replica = Gateway
 
 export interface Replicas {
   /** Where their configurations are. */
@@ -38,14 +34,7 @@ const SECRET = 'a secret of at least 32 characters'
 export async function serveReplicas(t: TestContext, options: Options): Promise<Replicas> {
   const { upstreams = {}, files = {}, count = 2 } = options
   const folder = temporaryFolder(t)
-  for (const [name, upstream] of Object.entries(upstreams)) {
-    const routers = [{ server: name, prefix: `/${name}` }]
-    writeFileSync(
-      join(folder, `${name}.yaml`),
-      stringify({ name, routers, mcpServers: [{ name, ...upstream }] }),
-    )
-  }
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), text)
+  writeConfigurations(folder, upstreams, files)
   const starting = Array.from({ length: count }, async (_, i) => {
     const [secret = SECRET, accepted] = [options.secrets?.[i]].flat()
     return startReplica(t, folder, { secret, port: await freePort(), ...(accepted && { accepted }) })
@@ -61,19 +50,13 @@ export async function startReplica(
   options: { port: number; secret?: string; accepted?: string; advertise?: string },
 ): Promise<Replica> {
   const { port, secret = SECRET, accepted, advertise } = options
-  const origin = `http://127.0.0.1:${port}`
-  const settings = join(temporaryFolder(t), 'plantgw.yaml')
   const cluster = {
     secret: '${SECRET}',
     ...(accepted && { acceptedSecret: '${ACCEPTED}' }),
     advertise: advertise ?? `http://\${POD_IP}:${port}`,
   }
-  writeFileSync(settings, stringify({ cluster }))
-  const running = plantgw(t, debugged(folder, settings, port), {
-    env: { SECRET: secret, POD_IP: '127.0.0.1', ...(accepted && { ACCEPTED: accepted }) },
-  })
-  await running.until(/plantgw serves/)
-  return { ...running, origin, url: (name, endpoint = 'mcp') => `${origin}/${name}/${endpoint}` }
+  const env = { SECRET: secret, POD_IP: '127.0.0.1', ...(accepted && { ACCEPTED: accepted }) }
+  return serveFiles(t, { folder, port, settings: { cluster }, args: ['--log-level', 'debug'], env })
 }
 
 export interface Balancer {
@@ -129,13 +112,8 @@ export async function balance(
 export async function toolsFile(t: TestContext, more: object = {}): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/plain' }).end(`echo ${incoming.url}`)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
+  const port = await listening(t, server)
   const arg = { name: 'text', position: 'query', required: true, type: 'string', description: 'Comes back' }
   const endpoint = `http://127.0.0.1:${port}/`
   return stringify({

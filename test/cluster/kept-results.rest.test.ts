@@ -5,9 +5,10 @@ import { stringify } from 'yaml'
 import { ROWS, resultId, rowsServer, serverOf, WHOLE } from '../fixtures/rows.ts'
 import { listening } from '../support/listening.ts'
 import { freePort } from '../support/process.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
 import { json, upstream } from '../tools/harness.ts'
-import { type Client, inSession, modern, open, until } from '../upstream/harness.ts'
+import { type Client, inSession, modern, open } from '../upstream/harness.ts'
 import { serveReplicas, startReplica } from './harness.ts'
 
 /** Results of which a client got a part: the replica that made them keeps the rest. */

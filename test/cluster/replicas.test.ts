@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { crash } from '../support/process.ts'
 import { events, type Loose } from '../support/wire.ts'
 import { messages, modernSend, open, send } from '../upstream/harness.ts'
-import { serveReplicas, startReplica, toolsFile } from './harness.ts'
+import { type Replicas, serveReplicas, startReplica, toolsFile } from './harness.ts'
 
 const list = (url: string, headers: Record<string, string>) =>
   send(url, { id: 'list', method: 'tools/list' }, headers)
 const BEARER = {
-  auth: { mode: 'bearer', tokens: ['me', 'you'].map((caller) => ({ token: `token-of-${caller}`, caller })) },
+  auth: { type: 'bearer', tokens: ['me', 'you'].map((caller) => ({ token: `token-of-${caller}`, caller })) },
 }
 const as = (caller: string) => ({ authorization: `Bearer token-of-${caller}` })
 
@@ -161,83 +161,15 @@ test('a call that waits for input is answered through any replica, once, by its 
   const inputResponses = { [key!]: { action: 'accept', content: { username: 'ann', email: 'a@b' } } }
   const { requestState } = result
   const [forged] = await call(b.url('stdio'), { inputResponses, requestState: `${requestState}x` })
-  assert.match(forged.error.message, /requestState is unknown/)
+  assert.match(forged.error.message, /requestState was used/)
   const answer = (await call(b.url('stdio'), { inputResponses, requestState })).at(-1)
   assert.match(answer.result.content[0].text, /ann/)
   const [used] = await call(b.url('stdio'), { inputResponses, requestState })
-  assert.match(used.error.message, /requestState is unknown/)
+  assert.match(used.error.message, /requestState was used/)
   const [{ result: second }] = await call(a.url('stdio'))
   await crash(a)
   const [gone] = await call(b.url('stdio'), { inputResponses, requestState: second.requestState })
-  assert.match(gone.error.message, /requestState is unknown/)
-})
-
-test('streams pass through a replica, both ways', async (t) => {
-  const { a, b } = await serveReplicas(t, {
-    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
-  })
-  const { headers, all, request } = await open(a.url('stdio'))
-  const leaving = new AbortController()
-  const stream = await fetch(b.url('stdio'), {
-    headers: { ...headers, accept: 'text/event-stream' },
-    signal: leaving.signal,
-  })
-  assert.equal(stream.headers.get('content-type'), 'text/event-stream')
-  assert.equal(stream.headers.get('plantgw-hop-proof'), null)
-  const streams = async () => ((await (await fetch(`${a.origin}/_status`)).json()) as Loose).streams
-  assert.equal(await streams(), 1)
-  assert.ok((await request('tools/list')).result)
-  const told = send(
-    b.url('stdio'),
-    {
-      id: 'p',
-      method: 'tools/call',
-      params: { name: 'test_tool_with_progress', arguments: {}, _meta: { progressToken: 'x' } },
-    },
-    headers,
-  )
-  assert.deepEqual(
-    (await messages(await told)).map((message) => message.method ?? 'answer'),
-    [...Array(3).fill('notifications/progress'), 'answer'],
-  )
-  assert.ok(await all('ping'))
-  // The other replica hears that the client went away.
-  leaving.abort()
-  while ((await streams()) !== 0) await new Promise((resolve) => setImmediate(resolve))
-  const ended = await fetch(b.url('stdio'), { method: 'DELETE', headers })
-  assert.equal(ended.status, 204)
-  for (const { url } of [a, b]) assert.equal((await list(url('stdio'), headers)).status, 404)
-})
-
-test('a client cannot pass for a replica', async (t) => {
-  const { a, b } = await serveReplicas(t, {
-    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
-  })
-  const { headers } = await open(a.url('stdio'))
-  for (const forged of ['true', 'a.b', '']) {
-    const response = await list(b.url('stdio'), { ...headers, 'plantgw-hop': forged })
-    assert.equal(response.status, 200)
-    assert.equal(response.headers.get('plantgw-hop-proof'), null)
-  }
-})
-
-test('who ends a session ends it at both replicas that know of it', async (t) => {
-  const { a, b } = await serveReplicas(t, { files: { tools: await toolsFile(t) } })
-  const { headers } = await open(a.url('tools'))
-  assert.equal((await fetch(b.url('tools'), { method: 'DELETE', headers })).status, 204)
-  for (const { url } of [a, b]) assert.equal((await list(url('tools'), headers)).status, 404)
-})
-
-test('what changed is told on the stream, whichever replica holds it', async (t) => {
-  const { a, b, folder } = await serveReplicas(t, { files: { tools: await toolsFile(t) } })
-  const { headers } = await open(a.url('tools'))
-  const stream = await fetch(b.url('tools'), { headers: { ...headers, accept: 'text/event-stream' } })
-  writeFileSync(`${folder}/tools.yaml`, (await toolsFile(t)).replace('Says it again', 'Says it twice'))
-  for (const { origin } of [a, b])
-    assert.equal((await fetch(`${origin}/_reload`, { method: 'POST' })).status, 200)
-  const [told] = await events(stream, 1)
-  assert.match(told!.data, /notifications\/tools\/list_changed/)
-  await stream.body!.cancel()
+  assert.match(gone.error.message, /requestState was used/)
 })
 
 test('open streams hold up the end of no replica', async (t) => {
@@ -253,33 +185,113 @@ test('open streams hold up the end of no replica', async (t) => {
   })
   const texts = (await Promise.all(streams)).map((response) => response.text())
   const started = performance.now()
-  b.child.kill('SIGTERM')
+  b.child.kill('SIGINT')
   assert.equal(await b.ended, 0)
   await Promise.all(texts)
   // Calls under way are waited for 30 seconds and more.
   assert.ok(performance.now() - started < 20_000)
 })
 
-test('a server of 2026-07-28 gets its own state back, from the child that gave it', async (t) => {
-  const { a, b } = await serveReplicas(t, {
-    upstreams: { s: { type: 'stdio', ...everythingStdio('modern') } },
+describe('two replicas', () => {
+  let pair: Replicas
+  const ends: (() => unknown)[] = []
+  before(async () => {
+    const t = { after: (end: () => unknown) => void ends.unshift(end) } as TestContext
+    pair = await serveReplicas(t, {
+      files: { tools: await toolsFile(t) },
+      upstreams: {
+        stdio: { type: 'stdio', ...everythingStdio('session') },
+        s: { type: 'stdio', ...everythingStdio('modern') },
+      },
+    })
   })
-  const call = (url: string, more: object = {}) =>
-    modernSend(url, 'tools/call', {
-      name: 'test_input_required_result_multi_round',
-      arguments: {},
-      _meta: { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } },
-      ...more,
-    }).then(messages)
-  const fill = (key: string, content: object) => ({ [key]: { action: 'accept', content } })
-  const [first] = await call(a.url('s'))
-  const second = await call(b.url('s'), {
-    inputResponses: fill('step1', { name: 'ann' }),
-    requestState: first.result.requestState,
+  after(async () => {
+    for (const end of ends) await end()
   })
-  const last = await call(b.url('s'), {
-    inputResponses: fill('step2', { color: 'green' }),
-    requestState: second.at(-1).result.requestState,
+
+  test('streams pass through a replica, both ways', async () => {
+    const { a, b } = pair
+    const { headers, all, request } = await open(a.url('stdio'))
+    const leaving = new AbortController()
+    const stream = await fetch(b.url('stdio'), {
+      headers: { ...headers, accept: 'text/event-stream' },
+      signal: leaving.signal,
+    })
+    assert.equal(stream.headers.get('content-type'), 'text/event-stream')
+    assert.equal(stream.headers.get('plantgw-hop-proof'), null)
+    const streams = async () => ((await (await fetch(`${a.origin}/_status`)).json()) as Loose).streams
+    assert.equal(await streams(), 1)
+    assert.ok((await request('tools/list')).result)
+    const told = send(
+      b.url('stdio'),
+      {
+        id: 'p',
+        method: 'tools/call',
+        params: { name: 'test_tool_with_progress', arguments: {}, _meta: { progressToken: 'x' } },
+      },
+      headers,
+    )
+    assert.deepEqual(
+      (await messages(await told)).map((message) => message.method ?? 'answer'),
+      [...Array(3).fill('notifications/progress'), 'answer'],
+    )
+    assert.ok(await all('ping'))
+    // The other replica hears that the client went away.
+    leaving.abort()
+    while ((await streams()) !== 0) await new Promise((resolve) => setImmediate(resolve))
+    const ended = await fetch(b.url('stdio'), { method: 'DELETE', headers })
+    assert.equal(ended.status, 204)
+    for (const { url } of [a, b]) assert.equal((await list(url('stdio'), headers)).status, 404)
   })
-  assert.equal(last.at(-1).result.content[0].text, 'ann likes green.')
+
+  test('a client cannot pass for a replica', async () => {
+    const { a, b } = pair
+    const { headers } = await open(a.url('stdio'))
+    for (const forged of ['true', 'a.b', '']) {
+      const response = await list(b.url('stdio'), { ...headers, 'plantgw-hop': forged })
+      assert.equal(response.status, 200)
+      assert.equal(response.headers.get('plantgw-hop-proof'), null)
+    }
+  })
+
+  test('who ends a session ends it at both replicas that know of it', async () => {
+    const { a, b } = pair
+    const { headers } = await open(a.url('tools'))
+    assert.equal((await fetch(b.url('tools'), { method: 'DELETE', headers })).status, 204)
+    for (const { url } of [a, b]) assert.equal((await list(url('tools'), headers)).status, 404)
+  })
+
+  test('what changed is told on the stream, whichever replica holds it', async (t) => {
+    const { a, b, folder } = pair
+    const { headers } = await open(a.url('tools'))
+    const stream = await fetch(b.url('tools'), { headers: { ...headers, accept: 'text/event-stream' } })
+    writeFileSync(`${folder}/tools.yaml`, (await toolsFile(t)).replace('Says it again', 'Says it twice'))
+    for (const { origin } of [a, b])
+      assert.equal((await fetch(`${origin}/_reload`, { method: 'POST' })).status, 200)
+    const [told] = await events(stream, 1)
+    assert.match(told!.data, /notifications\/tools\/list_changed/)
+    await stream.body!.cancel()
+  })
+
+  test('a server of 2026-07-28 gets its own state back, from the child that gave it', async () => {
+    const { a, b } = pair
+    const call = (url: string, more: object = {}) =>
+      modernSend(url, 'tools/call', {
+        name: 'test_input_required_result_multi_round',
+        arguments: {},
+        _meta: { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } },
+        ...more,
+      }).then(messages)
+    const fill = (key: string, content: object) => ({ [key]: { action: 'accept', content } })
+    const [first] = await call(a.url('s'))
+    const second = await call(b.url('s'), {
+      inputResponses: fill('step1', { name: 'ann' }),
+      requestState: first.result.requestState,
+    })
+    const last = await call(b.url('s'), {
+      inputResponses: fill('step2', { color: 'green' }),
+      requestState: second.at(-1).result.requestState,
+    })
+    assert.equal(last.at(-1).result.content[0].text, 'ann likes green.')
+  })
 })

@@ -94,13 +94,23 @@ test('it is worth nothing elsewhere, to others, under another secret, or as some
 })
 
 test('a replica knows another by the signature of its request, and that one the answer by its proof', () => {
-  const hops = createHops([SECRET])
-  const { header, proof } = hops.sign('POST', '/a/mcp?x=1')
-  assert.equal(createHops([SECRET]).receive(header, 'POST', '/a/mcp?x=1'), proof)
+  const hops = createHops([SECRET], OWNER)
+  const { header, proof } = hops.sign(OWNER, 'POST', '/a/mcp?x=1')
+  assert.deepEqual(createHops([SECRET], OWNER).receive(header, 'POST', '/a/mcp?x=1'), { proof })
   assert.equal(hops.receive(header, 'GET', '/a/mcp?x=1'), undefined)
   assert.equal(hops.receive(header, 'POST', '/a/mcp'), undefined)
-  assert.equal(createHops([SECRET.replace('0', '1')]).receive(header, 'POST', '/a/mcp?x=1'), undefined)
-  for (const forged of ['', '.', 'true', header.split('.')[0]!, `${header}x`, `x${header}`, proof])
+  assert.deepEqual(createHops([SECRET], 'http://10.0.0.2:1').receive(header, 'POST', '/a/mcp?x=1'), {})
+  assert.equal(createHops([SECRET.replace('0', '1')], OWNER).receive(header, 'POST', '/a/mcp?x=1'), undefined)
+  for (const forged of [
+    '',
+    '.',
+    'true',
+    header.split('.')[0]!,
+    `${header}x`,
+    `x${header}`,
+    header.split('.').slice(0, 2).join('.'),
+    proof,
+  ])
     assert.equal(hops.receive(forged, 'POST', '/a/mcp?x=1'), undefined)
-  assert.notEqual(hops.sign('POST', '/a').proof, hops.sign('POST', '/a').proof)
+  assert.notEqual(hops.sign(OWNER, 'POST', '/a').proof, hops.sign(OWNER, 'POST', '/a').proof)
 })

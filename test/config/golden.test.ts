@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { type CheckOptions, checkTogether, readConfiguration } from '../../src/checks/index.ts'
+import { type CheckOptions, checkTogether, readConfiguration, readSettings } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import {
   CODES,
@@ -13,7 +13,7 @@ import {
 } from '../../src/findings/index.ts'
 
 /**
- * Each golden file holds configurations (`# ---- file NAME` begins a further one) and, below `# ---- expected`,
+ * Each golden file holds configurations, or settings where its name says so (`# ---- file NAME` begins a further one) and, below `# ---- expected`,
  * the text that their findings print. `UPDATE_GOLDEN=1` writes that text; read the difference before committing.
  */
 const folder = new URL('./golden/', import.meta.url)
@@ -53,11 +53,14 @@ describe('golden files', () => {
   for (const name of names) {
     const [input, expected] = readFileSync(new URL(name, folder), 'utf8').split(EXPECTED) as [string, string?]
     const sources = sourcesOf(input)
-    const findings = findingsOf(sources, {
-      ...(name.includes('tenant') && { tenants, limits: DEFAULT_LIMITS }),
-      ...(name.includes('public-url') && { publicUrl: null }),
-      ...(name.includes('open-router') && { tenants, exposedAt: '0.0.0.0' }),
-    })
+    const findings = name.startsWith('settings-')
+      ? [...sources].flatMap(([file, text]) => readSettings({ file, text }, env, {}).findings)
+      : findingsOf(sources, {
+          ...(name.includes('tenant') && { tenants, limits: DEFAULT_LIMITS }),
+          ...(name.includes('public-url') && { publicUrl: null }),
+          ...(name.includes('vault') && { hasVault: false }),
+          ...(name.includes('open-router') && { tenants, exposedAt: '0.0.0.0' }),
+        })
     for (const { code } of findings) seen.add(code)
     test(name, () => {
       const actual = formatText(findings, sources, { color: false })
@@ -73,22 +76,11 @@ describe('golden files', () => {
 test('every code of this room has a golden file', () => {
   // Of files and folders: files.test.ts and outside.test.ts, of stores: test/store, of many: read.test.ts. Of templates and of sending: the rooms above.
   // Of comments and of practice: test/validate; of endpoints: test/endpoints; of skills: test/skills.
-  const elsewhere = [
-    'unreadable-file',
-    'unreadable-store',
-    'missing-package',
-    'linked-file',
-    'no-files',
-    'file-too-large',
-    'too-many-findings',
-    'template-',
-    'token-passthrough',
-    'forbidden-header',
-    'upstream-',
-    'ignore-form',
-    'unused-ignore',
-    'skill-',
-  ]
+  const elsewhere = (
+    'unreadable-file unreadable-store missing-package linked-file no-files unread-settings ' +
+    'file-too-large too-many-findings template- url-text token-passthrough forbidden-header ' +
+    'env-empty upstream- ignore-form unused-ignore skill-'
+  ).split(' ')
   const here = Object.keys(CODES)
     .filter((code) => !['practice', 'endpoints', 'connections', 'pid'].includes(checkOf(code as FindingCode)))
     .filter((code) => !elsewhere.some((other) => code.startsWith(other)))

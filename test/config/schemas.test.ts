@@ -11,7 +11,7 @@ function validator(name: 'configuration' | 'settings') {
   const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
   // For editors, and for what becomes of the values.
-  for (const keyword of ['defaultSnippets', 'x-form', 'x-model']) ajv.addKeyword(keyword)
+  for (const keyword of ['defaultSnippets', 'x-form', 'x-model', 'x-was']) ajv.addKeyword(keyword)
   return ajv.compile(schemaFile(name))
 }
 

@@ -42,9 +42,8 @@ const TO_SESSION: Record<string, Explanation> = {
 
 /** By scenario, for one leg. */
 export function explained(leg: Leg): Record<string, Explanation> {
-  const bytesPass = leg.transport === 'http' && !isBridged(leg)
   return {
-    ...(leg.revision === '2025-11-25' && !bytesPass && WRITTEN_ANEW),
+    ...(leg.revision === '2025-11-25' && WRITTEN_ANEW),
     ...(isBridged(leg) && leg.revision === '2026-07-28' && TO_SESSION),
   }
 }

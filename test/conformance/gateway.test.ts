@@ -37,6 +37,6 @@ test('everything-servers, through the gateway', { concurrency: 2 }, async (t) =>
   )
   await Promise.all(legs)
   // Killed, it could not end its children, of which one does not end by itself.
-  gateway.child.kill('SIGTERM')
+  gateway.child.kill('SIGINT')
   assert.equal(await gateway.ended, 0)
 })

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import type { Credentials } from '../../src/config/model.ts'
 import { credentialsFor } from '../../src/credentials/credential.ts'
 import { HttpClient } from '../../src/net/index.ts'
-import { silentLog } from '../../src/telemetry/silent.ts'
+import { silentLog } from '../../src/telemetry/log.ts'
 import { authorizationServer, MACHINE } from '../fixtures/authorization-server.ts'
+import { modern } from '../support/client.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import { signed, testIssuer } from '../support/issuer.ts'
+import { listening } from '../support/listening.ts'
 import { CLIENT, json, type TokenServer, tokenServer } from '../support/tokens.ts'
 import type { Loose } from '../support/wire.ts'
 import { callable, text } from '../tools/harness.ts'
@@ -26,13 +26,9 @@ async function listen(
   t: TestContext,
   answer: (request: IncomingMessage, response: ServerResponse) => unknown,
 ) {
-  const server = createServer(answer).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer(answer)
+  const port = await listening(t, server)
+  return `http://127.0.0.1:${port}`
 }
 
 /** An API that wants a live token of the authorization server, and says whose it is, and the token itself. */
@@ -97,7 +93,7 @@ const AUDIENCE = 'https://tools.example.com/p/mcp'
 async function logins(t: TestContext) {
   const issuer = await testIssuer(t)
   const key = await issuer.addKey('k')
-  const auth = { mode: 'jwt', issuers: [{ issuer: issuer.issuer }], audience: AUDIENCE }
+  const auth = { type: 'jwt', issuers: [{ issuer: issuer.issuer }], audience: AUDIENCE }
   const token = (sub: string, more: object = {}) =>
     signed(
       key,
@@ -416,31 +412,8 @@ describe('credentials of MCP servers', () => {
     const { base } = await gatewayHere(t, proxy(fetched(tokens, { type: 'tokenExchange' }), server, auth))
     for (const sub of ['alice', 'bob']) {
       const own = await token(sub)
-      const response = await fetch(`${base}/p/mcp`, {
-        method: 'POST',
-        headers: {
-          ...login(own),
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/call',
-          'mcp-name': 'a',
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: {
-            name: 'a',
-            _meta: {
-              'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-              'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-              'io.modelcontextprotocol/clientCapabilities': {},
-            },
-          },
-        }),
-      })
-      assert.match(await response.text(), new RegExp(`of ${digest(own)} for ${digest(own)}: \\*\\*\\*`))
+      const text = await modern(`${base}/p/mcp`, login(own)).call('a')
+      assert.match(text, new RegExp(`of ${digest(own)} for ${digest(own)}: \\*\\*\\*`))
     }
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { listening } from '../support/listening.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { CLIENT, type TokenServer, tokenServer } from '../support/tokens.ts'
 import type { Loose } from '../support/wire.ts'
@@ -30,13 +30,9 @@ async function world(t: TestContext, secret = CLIENT.clientSecret, more: object 
     if (!tokens.live.has(authorization?.replace(/^Bearer /, '') ?? ''))
       return response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
     return request.url === '/mcp' ? mcp(request, response, body) : json(response, { ok: true })
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listening(t, server)
+  const origin = `http://127.0.0.1:${port}`
   const credentials = { type: 'clientCredentials', tokenUrl: tokens.url, ...CLIENT, clientSecret: secret }
   const folder = temporaryFolder(t)
   const file = join(folder, 'shop.yaml')
@@ -107,7 +103,7 @@ describe('credentials of servers that commands ask', TIMEOUT, () => {
     const { code, stdout } = await run(t, ['check-endpoints', file, '--format', 'json', '--retries', '0'])
     assert.equal(code, 1)
     const { steps } = JSON.parse(stdout).checks.find(({ type }: Loose) => type === 'streamable-http')
-    assert.match(steps.at(-1).hint, /^Correct `credentials` of the MCP server `m`/)
+    assert.match(steps.at(-1).hint, /^Correct `credentials` of `m`/)
     assert.ok(given.every((one) => one === undefined))
   })
 

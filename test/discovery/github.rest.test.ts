@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import {
   Client as ModernClient,
@@ -10,10 +11,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { parse } from 'yaml'
 import { description } from '../../bench/discovery/apis.ts'
-import { starterConfiguration } from '../../src/cli/starter.ts'
 import { importOpenApi } from '../../src/openapi/index.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
 import { gatewayHere } from '../support/gateway.ts'
+import { listening } from '../support/listening.ts'
+import { ROOT } from '../support/process.ts'
 import type { Loose } from '../support/wire.ts'
 
 /** What a client of either generation does. */
@@ -37,7 +39,10 @@ const CLIENTS: Record<string, (url: string) => Promise<AnyClient>> = {
   },
 }
 
-const PLANTS = starterConfiguration({ service: 'plants', configurationSchema: '', settingsSchema: '' })
+const PLANTS = readFileSync(join(ROOT, 'examples/starter/service.yaml'), 'utf8').replaceAll(
+  'SERVICE',
+  'plants',
+)
 
 const REPO = { owner: 'octo', repo: 'hello' }
 
@@ -89,13 +94,9 @@ async function mock(t: TestContext) {
     const one = incoming.url === '/plants' ? '{"name": "Fern"}' : '{"id": 1}'
     const answer = incoming.method === 'GET' ? `[${one}]` : one
     outgoing.writeHead(200, { 'content-type': 'application/json' }).end(answer)
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { received, base: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const port = await listening(t, server)
+  return { received, base: `http://127.0.0.1:${port}` }
 }
 
 describe('the API of GitHub behind one prefix', { timeout: 300_000 }, () => {
@@ -118,9 +119,10 @@ describe('the API of GitHub behind one prefix', { timeout: 300_000 }, () => {
     test(`${kind} finds, describes and calls five operations`, async (t) => {
       if (made === undefined) return t.skip('npm cannot fetch @octokit/openapi')
       const { received, base } = await mock(t)
-      const configuration = structuredClone(made)
-      configuration.servers[0].config.url = base
-      configuration.routers[0].discovery = { mode: 'auto' }
+      const { prefix, ...configuration } = structuredClone(made)
+      const [api] = configuration.servers
+      Object.assign(api, { name: 'github', baseUrl: base })
+      configuration.routers = [{ server: 'github', prefix, discovery: { type: 'auto' } }]
       const gateway = await gatewayHere(t, configuration)
       const client = await connect(`${gateway.base}/github/mcp`)
       t.after(() => client.close())
@@ -163,19 +165,18 @@ describe('the API of GitHub behind one prefix', { timeout: 300_000 }, () => {
   test('with the plant store and an MCP server over stdio behind the same prefix', async (t) => {
     if (made === undefined) return t.skip('npm cannot fetch @octokit/openapi')
     const { received, base } = await mock(t)
-    const github = structuredClone(made)
-    github.servers[0].config.url = base
-    delete github.routers
-    const plants = { ...(parse(PLANTS) as Loose), routers: [] }
-    plants.servers[0].config = { url: base, token: 'demo' }
+    const { prefix: _, ...github } = structuredClone(made)
+    Object.assign(github.servers[0], { name: 'github', baseUrl: base })
+    const { prefix: __, ...plants } = parse(PLANTS) as Loose
     const [server] = plants.servers
+    Object.assign(server, { name: 'plants', baseUrl: base })
     const all = {
       name: 'all',
       routers: [
         {
           prefix: '/',
           server: ['github/*', `${plants.name}/${server.name}`, 'files'],
-          discovery: { mode: 'auto' },
+          discovery: { type: 'auto' },
         },
       ],
       mcpServers: [{ name: 'files', type: 'stdio', ...everythingStdio('dual') }],

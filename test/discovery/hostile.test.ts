@@ -9,25 +9,18 @@ import {
   type SearchableTool,
   signatureOf,
 } from '../../src/discovery/index.ts'
-import { intentOf } from '../../src/discovery/intent.ts'
-import { readQuery, wordsOfQuery } from '../../src/discovery/query.ts'
+import { intentOf, readQuery, wordsOfQuery } from '../../src/discovery/query.ts'
 import { stemsOf, wordsOf } from '../../src/discovery/stemming.ts'
-import { synonymsOf } from '../../src/discovery/synonyms.ts'
+import { synonyms } from '../../src/discovery/synonyms.ts'
 import { textsByField } from '../../src/discovery/tool-texts.ts'
 import type { JsonObject } from '../../src/json/index.ts'
 
-const nothing = {
-  termOf: () => 1,
-  ofLength: () => [],
-  sizeOf: () => 1,
-  rarity: () => 1,
-  meanings: new Map(),
-}
+const nothing = { termOf: () => 1, ofLength: () => [], sizeOf: () => 1, rarity: () => 1, meanings: new Map() }
 
 test('a query of a megabyte is read as far as its first words', () => {
-  const words = readQuery(wordsOfQuery('delete remove list pods '.repeat(50_000)), nothing, synonymsOf())
+  const words = readQuery(wordsOfQuery('delete remove list pods '.repeat(50_000)), nothing, synonyms())
   assert.ok(words.length <= 24, `${words.length} terms`)
-  const one = readQuery(wordsOfQuery('x'.repeat(1_000_000)), nothing, synonymsOf())
+  const one = readQuery(wordsOfQuery('x'.repeat(1_000_000)), nothing, synonyms())
   assert.deepEqual(
     one.map(({ word }) => word.length),
     [40],
@@ -52,7 +45,7 @@ test('a word that is nearly all others is corrected to a few of them', () => {
     rarity: () => 1,
     meanings: new Map(),
   }
-  const [term] = readQuery(['zzzzz0zzzz'], vocabulary, synonymsOf())
+  const [term] = readQuery(['zzzzz0zzzz'], vocabulary, synonyms())
   assert.equal(term?.alternatives.length, 4)
 })
 
@@ -136,7 +129,6 @@ test('the line of a tool is one line, and has an end', () => {
 const policy: Discovery = {
   mode: 'search',
   above: 8_000,
-  results: 6,
   pins: () => false,
   wordsOf: () => ({ server: 'shop' }),
   key: '',

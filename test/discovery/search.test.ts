@@ -148,18 +148,6 @@ describe('the order of results', () => {
     const hits = index.search('order', { limit: 2, accepts: (at) => shop[at]!.name !== 'getOrder' })
     assert.deepEqual(hits.map(({ at }) => shop[at]!.name).sort(), ['deleteOrder', 'listOrders'])
   })
-  test('groups of synonyms are added to those that there are', () => {
-    const index = createIndex(shop, {
-      synonyms: [
-        ['zurückzahlen', 'refund'],
-        ['whole nine yards', 'order'],
-      ],
-    })
-    const name = (query: string) => shop[index.search(query, { limit: 1 })[0]?.at ?? -1]?.name
-    assert.equal(name('zurückzahlen'), 'createRefund')
-    assert.equal(name('delete the whole nine yards'), 'deleteOrder')
-    assert.equal(name('throw the order away'), 'deleteOrder')
-  })
 })
 
 describe('the words of people', () => {

@@ -3,15 +3,17 @@ import { describe, type TestContext, test } from 'node:test'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import { ACCEPTS, askingPost } from '../support/person.ts'
+import { rest } from '../support/rest.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
-import { CLIENTS, META, messages, modern, modernSend, open, send, until } from '../upstream/harness.ts'
+import { CLIENTS, META, messages, modern, modernSend, open, send } from '../upstream/harness.ts'
 import { httpShop, mcpShop, type Shop } from './shop.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 const FOUR = ['search_tools', 'describe_tools', 'call_read_tool', 'call_tool']
 const ALL = ['list_orders', 'get_order', 'delete_order', 'create_refund', 'ship_parcel']
 const TOKENS = {
-  mode: 'bearer',
+  type: 'bearer',
   tokens: ['ann', 'bob'].map((caller) => ({ token: `${caller}-token`, caller })),
 }
 const ANN = { authorization: 'Bearer ann-token' }
@@ -19,7 +21,7 @@ const BOB = { authorization: 'Bearer bob-token' }
 
 const configured = ({ router, rest }: Shop, more: object = {}) => ({
   name: 'test',
-  routers: [{ prefix: '/p', discovery: { mode: 'search' }, ...router, ...more }],
+  routers: [{ prefix: '/p', discovery: { type: 'search' }, ...router, ...more }],
   ...rest,
 })
 
@@ -38,14 +40,13 @@ const SHOPS: Record<string, (t: TestContext) => Promise<Shop>> = {
   'a stateless server': (t) => mcpShop(t, 'stateless'),
 }
 
-for (const [title, made] of Object.entries(SHOPS))
+for (const [i, [title, made]] of Object.entries(SHOPS).entries())
   describe(title, TIMEOUT, () => {
-    for (const [kind, connect] of Object.entries(CLIENTS))
+    // In the gate each shop has one kind of client.
+    for (const [kind, connect] of Object.entries(CLIENTS).filter((_, n) => rest || n === i))
       test(`a client (${kind}) lists, searches, describes and calls`, async (t) => {
         const shop = await made(t)
-        const { url, logged } = await serving(t, shop, {
-          discovery: { mode: 'search', pin: ['get_*'] },
-        })
+        const { url, logged } = await serving(t, shop, { discovery: { type: 'search', pin: ['get_*'] } })
         const client = await connect(t, url)
         const list = await client.request('tools/list')
         assert.deepEqual(namesOf(list), ['get_order', ...FOUR])
@@ -155,7 +156,7 @@ for (const [title, made] of Object.entries(SHOPS))
       const shop = await made(t)
       const { url, logged } = await serving(t, shop, {
         auth: TOKENS,
-        discovery: { mode: 'search', pin: ['*'] },
+        discovery: { type: 'search', pin: ['*'] },
         authorize: {
           default: 'deny',
           rules: [
@@ -266,10 +267,10 @@ for (const [title, made] of Object.entries(SHOPS))
 
     test('`auto` searches where the list is longer than `above`', async (t) => {
       const shop = await made(t)
-      const { url, change } = await serving(t, shop, { discovery: { mode: 'auto', above: 10 } })
+      const { url, change } = await serving(t, shop, { discovery: { type: 'auto', above: 10 } })
       for (const connect of Object.values(CLIENTS))
         assert.deepEqual(namesOf(await (await connect(t, url)).request('tools/list')), FOUR)
-      await change(configured(shop, { discovery: { mode: 'auto', above: 10_000 } }))
+      await change(configured(shop, { discovery: { type: 'auto', above: 10_000 } }))
       for (const connect of Object.values(CLIENTS)) {
         const shown = namesOf(await (await connect(t, url)).request('tools/list'))
         assert.ok(shown.includes('list_orders') && !shown.includes('search_tools'))
@@ -340,7 +341,7 @@ describe('messages', TIMEOUT, () => {
   test('a server that has such names itself shows none of them', async (t) => {
     const own = { name: 'call_tool', description: 'Its own.' }
     const shop = await mcpShop(t, 'session', [own])
-    const { url } = await serving(t, shop, { discovery: { mode: 'auto' } })
+    const { url } = await serving(t, shop, { discovery: { type: 'auto' } })
     const client = await open(url)
     assert.deepEqual(namesOf(await client.request('tools/list')).sort(), [...ALL].sort())
     const plain = await open(`${url}?discovery=list`)
@@ -378,13 +379,11 @@ describe('messages', TIMEOUT, () => {
   for (const era of ['session', 'stateless'] as const)
     test(`what a server lists for one token is not found with another (${era})`, async (t) => {
       const shop = await mcpShop(t, era)
-      shop.rest.mcpServers[0].headers = {
-        Authorization: '{{index .Request.Headers "X-Upstream"}}',
-      }
+      shop.rest.mcpServers[0].headers = { Authorization: '{{index .Request.Headers "X-Upstream"}}' }
       const tokens = [{ token: 'app-token', caller: 'app' }]
       const { url } = await serving(t, shop, {
-        auth: { mode: 'bearer', tokens },
-        discovery: { mode: 'search', pin: ['secret*'] },
+        auth: { type: 'bearer', tokens },
+        discovery: { type: 'search', pin: ['secret*'] },
       })
       const [one, two] = ['one', 'two'].map((token) => ({
         authorization: 'Bearer app-token',
@@ -424,7 +423,7 @@ describe('messages', TIMEOUT, () => {
       while (!wanted.test(heard)) heard += (await reader.read()).value ?? ''
     }
     await until(/acknowledged/)
-    await change(configured(shop, { discovery: { mode: 'search', pin: ['get_order'] } }))
+    await change(configured(shop, { discovery: { type: 'search', pin: ['get_order'] } }))
     await until(/tools\/list_changed/)
     assert.deepEqual(namesOf(await modern(url).request('tools/list')), ['get_order', ...FOUR])
   })

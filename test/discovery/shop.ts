@@ -22,11 +22,7 @@ const TOOLS: Loose[] = [
   ['delete_order', 'Deletes an order.', { destructiveHint: true }],
   ['create_refund', 'Gives money of a payment back.', undefined],
   ['ship_parcel', 'Sends a parcel to an address.', { destructiveHint: false }],
-].map(([name, description, annotations]) => ({
-  name,
-  description,
-  ...(annotations ? { annotations } : {}),
-}))
+].map(([name, description, annotations]) => ({ name, description, ...(annotations ? { annotations } : {}) }))
 
 async function listening(
   t: TestContext,

@@ -1,4 +1,4 @@
-import { acquireLock, type Lock } from '../../src/durable/lock.ts'
+import { acquireLock, type Lock } from '../../src/store/lock.ts'
 
 // Takes and releases the lock named on the command line when its parent says so.
 const path = process.argv[2]!

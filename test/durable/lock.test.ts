@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { lstat, lutimes, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { acquireLock, type Lock, targetOf } from '../../src/durable/lock.ts'
-import { type Holder, liveness, thisProcess } from '../../src/durable/process.ts'
+import { acquireLock, type Lock, targetOf } from '../../src/store/lock.ts'
+import { type Holder, liveness, thisProcess } from '../../src/store/process.ts'
 import { folder } from '../plants/helpers.ts'
 
 const never = () => assert.fail('nothing is waited for when the holder can be seen')

@@ -15,6 +15,7 @@ import {
   SCOPES,
 } from '../fixtures/authorization-server.ts'
 import { oauthServer, type TestClock } from '../support/oauth.ts'
+import { rest } from '../support/rest.ts'
 import type { Loose } from '../support/wire.ts'
 
 const REDIRECT = 'http://localhost:1/callback'
@@ -109,7 +110,7 @@ async function world(t: TestContext, mode: Mode = 'jwt', rules?: object[]): Prom
   const scopes = rules ? [SCOPES[0]!] : SCOPES
   const client = { clientId: MACHINE.client_id, clientSecret: MACHINE.client_secret }
   const issuers = [{ issuer: as.issuer, ...(mode === 'introspection' && client) }]
-  const auth = { mode, issuers, scopes, ...(mode === 'introspection' && { cacheTtl: 0 }) }
+  const auth = { type: mode, issuers, scopes, ...(mode === 'introspection' && { cacheTtl: 0 }) }
   return { as, scopes, ...(await oauthServer(t, auth, { rules })) }
 }
 
@@ -123,7 +124,10 @@ async function machineToken({ as, scopes }: World, resource: string): Promise<st
 }
 
 const MODES: readonly Mode[] = ['jwt', 'introspection']
-const CASES = SDKS.flatMap((sdk) => MODES.map((mode) => [mode, ...sdk] as const))
+/** In the gate each SDK and each mode once. */
+const CASES = SDKS.flatMap((sdk) => MODES.map((mode) => [mode, ...sdk] as const)).filter(
+  ([mode, name, endpoint]) => rest || (endpoint === 'mcp' && name.startsWith(mode === 'jwt' ? '1' : '2')),
+)
 
 for (const [mode, name, endpoint, client, transport] of CASES) {
   /** Connects; on the way the user is sent to the authorization server and comes back. */
@@ -304,7 +308,7 @@ describe('tokens of oidc-provider', () => {
     const issuers = [
       { issuer: w.as.issuer, clientId: MACHINE.client_id, clientSecret: MACHINE.client_secret },
     ]
-    const { base } = await oauthServer(t, { mode: 'introspection', issuers, scopes: w.scopes, cacheTtl: 0 })
+    const { base } = await oauthServer(t, { type: 'introspection', issuers, scopes: w.scopes, cacheTtl: 0 })
     const token = await machineToken(w, `${base}/one/mcp`)
     assert.ok(!token.includes('.'))
     assert.equal((await list(base, token)).status, 200)

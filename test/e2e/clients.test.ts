@@ -12,10 +12,10 @@ import { serveExamples } from '../support/examples.ts'
 /** What the tests do with any client. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string }[] }>
-  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<{
-    content?: unknown
-    isError?: boolean | undefined
-  }>
+  callTool(call: {
+    name: string
+    arguments: Record<string, unknown>
+  }): Promise<{ content?: unknown; isError?: boolean | undefined }>
 }
 
 const info = { name: 'test', version: '1.0.0' }

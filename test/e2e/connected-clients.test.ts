@@ -34,7 +34,7 @@ for (const { client, command, says } of CLIENTS) {
     mkdirSync(join(cwd, 'configs'))
     const write = (name: string, value: object) => writeFileSync(join(cwd, name), JSON.stringify(value))
     write('configs/shop.json', service('shop'))
-    write('configs/desk.json', service('desk', { auth: { mode: 'bearer', tokens } }))
+    write('configs/desk.json', service('desk', { auth: { type: 'bearer', tokens } }))
     write('plantgw.yaml', { storage: { type: 'directory', path: 'configs' } })
     const port = String(await freePort())
     await plantgw(t, ['serve', '--port', port], { cwd }).until(/Try it:/)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { listening } from '../support/listening.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders, served } from '../support/served.ts'
+import { until } from '../support/until.ts'
 import { ACCEPT } from '../support/wire.ts'
-import { until } from '../upstream/harness.ts'
 import { held } from '../upstream/held.ts'
 
 const LIMIT = { timeout: 60_000 }
@@ -17,13 +18,9 @@ async function gateway(t: TestContext, drain: { grace?: string; timeout?: string
   const api = createServer((_, response) => {
     waiting.push(response)
     api.emit('waiting')
-  }).listen(0, '127.0.0.1')
-  await once(api, 'listening')
-  t.after(() => {
-    api.closeAllConnections()
-    api.close()
   })
-  const endpoint = `http://127.0.0.1:${(api.address() as AddressInfo).port}/`
+  const port = await listening(t, api)
+  const endpoint = `http://127.0.0.1:${port}/`
   const tools = [{ name: 'work', description: 'Works', method: 'GET', endpoint }]
   const routers = [{ server: 's', prefix: '/a' }]
   const servers = [{ name: 's', description: 'A test' }]
@@ -157,71 +154,55 @@ test('a call in a session of a stdio server is told the same', LIMIT, async (t) 
 
 for (const client of ['session', 'stateless'])
   for (const begun of [false, true])
-    test(
-      `a call whose bytes pass is told the same: ${client}, ${begun ? '' : 'not '}begun`,
-      LIMIT,
-      async (t) => {
-        const server = createServer(async (request, response) => {
-          let text = ''
-          for await (const part of request) text += part
-          const { id, method } = text === '' ? { id: undefined, method: request.method } : JSON.parse(text)
-          const json = { 'content-type': 'application/json' }
-          if (id === undefined) response.writeHead(method === 'GET' ? 405 : 202).end()
-          else if (method === 'tools/call') {
-            if (begun) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': soon\n\n')
-            server.emit('called')
-          } else {
-            const serverInfo = { name: 's', version: '1' }
-            const both = { supportedVersions: ['2026-07-28'], protocolVersion: '2025-11-25' }
-            const result = { ...both, capabilities: { tools: {} }, serverInfo }
-            response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-          }
-        }).listen(0, '127.0.0.1')
-        await once(server, 'listening')
-        t.after(() => {
-          server.closeAllConnections()
-          server.close()
-        })
-        const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-        const mcpServers = [{ name: 's', type: 'streamable-http', url }]
-        const configuration = { name: 'a', routers: [{ server: 's', prefix: '/a' }], mcpServers }
-        const settings = { drain: { grace: '0s', timeout: '100ms' } }
-        const { post, open, child, ended, stderr } = await served(t, [configuration], { settings })
-        const isModern = client === 'stateless'
-        const headers = isModern ? modernHeaders('tools/call', 'work') : await open('/a')
-        const called = once(server, 'called')
-        const meta = isModern ? `,${MODERN_META}` : ''
-        const params = `{"name":"work","arguments":{}${meta}}`
-        const cut = post(
-          '/a/mcp',
-          `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`,
-          headers,
-        )
-        await called
-        child.kill('SIGTERM')
-        const { text } = await cut
-        const json = begun ? (/^data: (\{.*)$/m.exec(text)?.[1] ?? '') : text
-        assert.deepEqual(JSON.parse(json), {
-          jsonrpc: '2.0',
-          id: 7,
-          error: { code: -32603, message: REASON },
-        })
-        assert.equal(await ended, 0)
-        const line = stderr()
-          .split('\n')
-          .find((each) => each.includes('tool call failed'))
-        assert.equal(JSON.parse(line ?? '{}').failure, REASON)
-      },
-    )
+    test(`so does one of a streamable server: ${client}, ${begun ? '' : 'not '}begun`, LIMIT, async (t) => {
+      const server = createServer(async (request, response) => {
+        let text = ''
+        for await (const part of request) text += part
+        const { id, method } = text === '' ? { id: undefined, method: request.method } : JSON.parse(text)
+        const json = { 'content-type': 'application/json' }
+        if (id === undefined) response.writeHead(method === 'GET' ? 405 : 202).end()
+        else if (method === 'tools/call') {
+          if (begun) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': soon\n\n')
+          server.emit('called')
+        } else {
+          const serverInfo = { name: 's', version: '1' }
+          const both = { supportedVersions: ['2026-07-28'], protocolVersion: '2025-11-25' }
+          const result = { ...both, capabilities: { tools: {} }, serverInfo }
+          response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+        }
+      })
+      const port = await listening(t, server)
+      const url = `http://127.0.0.1:${port}/mcp`
+      const mcpServers = [{ name: 's', type: 'streamable-http', url }]
+      const configuration = { name: 'a', routers: [{ server: 's', prefix: '/a' }], mcpServers }
+      const settings = { drain: { grace: '0s', timeout: '100ms' } }
+      const { post, open, child, ended, stderr } = await served(t, [configuration], { settings })
+      const isModern = client === 'stateless'
+      const headers = isModern ? modernHeaders('tools/call', 'work') : await open('/a')
+      const called = once(server, 'called')
+      const meta = isModern ? `,${MODERN_META}` : ''
+      const params = `{"name":"work","arguments":{}${meta}}`
+      const cut = post('/a/mcp', `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`, headers)
+      await called
+      child.kill('SIGTERM')
+      const { text } = await cut
+      const json = text.startsWith('{') ? text : /^data: (\{.*)$/m.exec(text)?.[1]
+      assert.deepEqual(JSON.parse(json ?? ''), {
+        jsonrpc: '2.0',
+        id: 7,
+        error: { code: -32603, message: REASON },
+      })
+      assert.equal(await ended, 0)
+      const line = stderr()
+        .split('\n')
+        .find((each) => each.includes('tool call failed'))
+      assert.equal(JSON.parse(line ?? '{}').failure, REASON)
+    })
 
 test('a server that never answers does not hold up the end', LIMIT, async (t) => {
-  const server = createServer((request) => request.resume()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const server = createServer((request) => request.resume())
+  const port = await listening(t, server)
+  const url = `http://127.0.0.1:${port}/mcp`
   const mcpServers = [{ name: 's', type: 'streamable-http', url, startupTimeout: '10m' }]
   const configuration = { name: 'a', routers: [{ server: 's', prefix: '/a' }], mcpServers }
   const settings = { drain: { grace: '0s', timeout: '100ms' } }

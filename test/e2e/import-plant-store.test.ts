@@ -27,10 +27,12 @@ test("the plant store's own document, imported and served: its tools create, lis
   )
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stdout, /3 operations, 3 imported, 0 skipped\n/)
-  const sound = await run(t, ['validate', 'configs'], { cwd })
+  const env = { PLANT_STORE_BEARER: 'secret', PLANTGW_PORT: String(port) }
+  const unset = await run(t, ['validate', 'configs'], { cwd })
+  assert.match(unset.stdout, /: info: the environment variable PLANT_STORE_BEARER is not set.* \[env-empty\]/)
+  const sound = await run(t, ['validate', 'configs'], { cwd, env })
   assert.deepEqual([sound.code, sound.stdout], [0, '1 file, nothing wrong\n'])
 
-  const env = { PLANT_STORE_BEARER: 'secret', PLANTGW_PORT: String(port) }
   const gateway = plantgw(t, ['serve', 'configs', '--port', String(port)], { cwd, env })
   await gateway.until(/Try it:/)
   const call = (...args: string[]) => run(t, ['call', '/plant-store', ...args], { cwd, env })

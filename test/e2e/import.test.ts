@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { document, operation } from '../openapi/imported.ts'
+import { listening } from '../support/listening.ts'
 import { freePort, run, temporaryFolder } from '../support/process.ts'
 
 async function served(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.closeAllConnections())
-  t.after(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer(listener)
+  const port = await listening(t, server)
+  return `http://127.0.0.1:${port}`
 }
 
 const many = () => {
@@ -34,7 +31,7 @@ test('one configuration goes to standard output, and is sound; what was done to 
   const cwd = temporaryFolder(t)
   const paths = {
     '/a': {
-      get: { operationId: 'a' },
+      get: { operationId: 'a', summary: 'Gets a thing' },
       trace: {},
       post: { operationId: 'b', requestBody: { content: { 'multipart/mixed': {} } } },
     },
@@ -43,12 +40,16 @@ test('one configuration goes to standard output, and is sound; what was done to 
   const { code, stdout, stderr } = await run(t, ['import', 'openapi', 'shop.json'], { cwd })
   assert.equal(code, 0, stderr)
   assert.equal(
-    stderr,
+    stderr.replace(/ \S+ \S+plantgw\.js /g, ' plantgw '),
     `shop.json: 3 operations, 1 imported, 2 skipped
   1 skipped: its body is multipart/mixed
       POST /a
   1 skipped: the method TRACE cannot be called
       TRACE /a
+
+Next, with this file as shop.yaml:
+  plantgw validate shop.yaml
+  plantgw serve shop.yaml
 `,
   )
   const sound = await run(t, ['validate', '-'], { cwd, input: stdout })
@@ -88,18 +89,8 @@ test('-o writes the files, all or none; --force overwrites them', async (t) => {
 test('--name, --prefix, --server, --include, --exclude and --format json', async (t) => {
   const cwd = temporaryFolder(t)
   const flags = [
-    '--name',
-    'zoo',
-    '--prefix',
-    '/my/zoo',
-    '--server',
-    'https://zoo.example.com',
-    '--header',
-    'X-Team: zoo',
-    '--include',
-    '^op1',
-    '--exclude',
-    '9$',
+    ...'--name zoo --prefix /my/zoo --server https://zoo.example.com --include ^op1 --exclude 9$'.split(' '),
+    ...['--header', 'X-Team: zoo'],
   ]
   const { code, stdout } = await run(t, ['import', 'openapi', '-', '--format', 'json', ...flags], {
     cwd,
@@ -107,12 +98,12 @@ test('--name, --prefix, --server, --include, --exclude and --format json', async
   })
   assert.equal(code, 0)
   const { configurations, ...counts } = JSON.parse(stdout)
-  const { skipped, leftOut, ...numbers } = counts
+  const { skipped, leftOut, notes, variables, ...numbers } = counts
   assert.deepEqual(numbers, { operations: 200, notSelected: 100, imported: 100 })
-  assert.deepEqual([skipped, leftOut], [[], []])
+  assert.deepEqual([skipped, leftOut, notes, variables], [[], [], [], []])
   for (const { name, prefix, text } of configurations) {
     assert.match(`${name} ${prefix}`, /^zoo-t\d \/my\/zoo\/t\d$/)
-    assert.match(text, /url: https:\/\/zoo\.example\.com$/m)
+    assert.match(text, /baseUrl: https:\/\/zoo\.example\.com$/m)
     assert.match(text, /x-team: zoo/)
   }
   for (const wrong of [
@@ -149,7 +140,7 @@ test('--bind and --drop, and what they cannot be', async (t) => {
     [['--drop', 'owner'], '--drop owner: GET /things requires it; give it a value with --bind owner=value'],
     [
       ['--bind', 'owner'],
-      "error: option '--bind <name=value>' argument 'owner' is invalid. Use a name and a value",
+      "plantgw: option '--bind <name=value>' argument 'owner' is invalid. Use a name and a value",
     ],
   ] as const) {
     const refused = await imported(...args)
@@ -202,7 +193,7 @@ test('a URL: redirects, limits, and servers relative to it', async (t) => {
   })
   const { code, stdout, stderr } = await run(t, ['import', 'openapi', `${base}/old`])
   assert.equal(code, 0, stderr)
-  assert.ok(stdout.includes(`url: ${base}/docs/v2\n`), stdout)
+  assert.ok(stdout.includes(`baseUrl: ${base}/docs/v2\n`), stdout)
   for (const [path, message] of [
     ['/nosuch', /the server answered with the status 404/],
     ['/loop', /redirects more than 5 times/],

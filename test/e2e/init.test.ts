@@ -93,7 +93,7 @@ test('the first line of each file names a schema that is there', async (t) => {
   // Installed in a project: the package's own schemas.
   const project = temporaryFolder(t)
   const home = join(project, 'node_modules/plantgw')
-  for (const part of ['bin', 'dist', 'schemas', 'package.json'])
+  for (const part of ['bin', 'dist', 'schemas', 'examples', 'package.json'])
     cpSync(join(ROOT, part), join(home, part), { recursive: true })
   for (const name of readdirSync(join(ROOT, 'node_modules')))
     if (!name.startsWith('.'))

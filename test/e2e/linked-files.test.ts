@@ -3,12 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readConfigurations, readSettings } from '../../src/checks/index.ts'
+import { readConfigurations } from '../../src/checks/index.ts'
 import { FORMATS } from '../../src/cli/validate/report.ts'
 import { formatText } from '../../src/findings/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import { createLog } from '../../src/telemetry/log.ts'
-import { patient } from '../support/patient.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 
 const sound = (name: string) =>
@@ -64,17 +62,7 @@ test('a link out of the folder shows nothing of what it leads to', async (t) => 
 test('a reload tells nothing of it either, and what was served is served on', async (t) => {
   const { at } = folders(t, { 'in/a.yaml': sound('a'), 'out/b.yaml': sound('b') })
   symlinkSync(at('out/b.yaml'), at('in/b.yaml'))
-  const log = await createLog({ level: 'silent' })
-  const { settings } = readSettings(undefined, {})
-  const made = await createGateway({
-    paths: [at('in')],
-    settings: patient(settings!),
-    env: {},
-    log,
-    version: '1',
-  })
-  const gateway = made.gateway!
-  t.after(() => gateway.close())
+  const { gateway } = await gatewayOver(t, [at('in')])
   const served = () => [...gateway.table().prepared.keys()].sort()
   assert.deepEqual(served(), ['a', 'b'])
   writeFileSync(at('out/b.yaml'), 'TOPSECRET: TOPSECRET\n')
@@ -88,10 +76,7 @@ test('a reload tells nothing of it either, and what was served is served on', as
 })
 
 test('a sound file outside is served, and its findings show no line of it', async (t) => {
-  const { at } = folders(t, {
-    'out/b.yaml': `${sound('b')}# TOPSECRET\n`,
-    'in/a.yaml': sound('b'),
-  })
+  const { at } = folders(t, { 'out/b.yaml': `${sound('b')}# TOPSECRET\n`, 'in/a.yaml': sound('b') })
   symlinkSync(at('out/b.yaml'), at('in/b.yaml'))
   const { findings, sources, configurations } = await readConfigurations([at('in')], {})
   assert.deepEqual(

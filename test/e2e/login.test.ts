@@ -12,7 +12,7 @@ import {
   SCOPES,
 } from '../fixtures/authorization-server.ts'
 import { oauthServer, type TestClock } from '../support/oauth.ts'
-import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
+import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 
@@ -22,7 +22,7 @@ interface World {
   url: string
   /** Where logins are kept. */
   folder: string
-  run(args: readonly string[], more?: Record<string, string>): Running
+  ran(args: readonly string[], more?: Record<string, string>): ReturnType<typeof run>
   /** Runs a command; each address that it prints is visited, and the browser comes back as `back` says. */
   visiting(
     args: readonly string[],
@@ -34,20 +34,19 @@ interface World {
 /** A gateway that trusts a real authorization server, and the command line. */
 async function world(t: TestContext): Promise<World> {
   const as = await authorizationServer(t)
-  const auth = { mode: 'jwt', issuers: [{ issuer: as.issuer }], scopes: SCOPES }
+  const auth = { type: 'jwt', issuers: [{ issuer: as.issuer }], scopes: SCOPES }
   const { clock, base } = await oauthServer(t, auth, { listed: ['water'] })
   const state = temporaryFolder(t)
   const folder = join(state, 'plantgw', 'logins')
-  const run: World['run'] = (args, more = {}) =>
-    plantgw(t, [...args], { env: { XDG_STATE_HOME: state, ...more } })
+  const env = { XDG_STATE_HOME: state }
   return {
     as,
     clock,
     url: `${base}/one/mcp`,
     folder,
-    run,
+    ran: (args, more = {}) => run(t, args, { env: { ...env, ...more } }),
     async visiting(args, back = (to) => to) {
-      const running = run([...args, '--no-browser'])
+      const running = plantgw(t, [...args, '--no-browser'], { env })
       const visits: URL[] = []
       let over = false
       const ended = running.ended.finally(() => {
@@ -57,7 +56,7 @@ async function world(t: TestContext): Promise<World> {
         const printed = [...running.stderr().matchAll(/^http\S+$/gm)].map(([address]) => address)
         const next = printed[visits.length]
         if (next === undefined) {
-          await Promise.race([ended, new Promise((resolve) => setImmediate(resolve))])
+          await Promise.race([ended, once(running.child.stderr!, 'data')])
           continue
         }
         const at = new URL(next)
@@ -80,7 +79,7 @@ async function world(t: TestContext): Promise<World> {
 }
 
 test('a person logs in once; later commands use and refresh what is kept', TIMEOUT, async (t) => {
-  const { as, clock, url, folder, run, visiting, kept } = await world(t)
+  const { as, clock, url, folder, ran, visiting, kept } = await world(t)
   as.ttl = 60
   const first = await visiting(['call', url, 'water'])
   assert.deepEqual([first.code, first.out], [0, 'water\n'], first.err)
@@ -96,12 +95,12 @@ test('a person logs in once; later commands use and refresh what is kept', TIMEO
   assert.equal(statSync(folder).mode & 0o777, 0o700)
   assert.equal(JSON.parse(text).url, url)
 
-  const again = run(['tools', url])
-  assert.deepEqual([await again.ended, again.stdout()], [0, 'water\n'], again.stderr())
+  const again = await ran(['tools', url])
+  assert.deepEqual([again.code, again.stdout], [0, 'water\n'], again.stderr)
   clock.move(120)
   as.ttl = 3600
-  const refreshed = run(['call', url, 'water'])
-  assert.deepEqual([await refreshed.ended, refreshed.stdout()], [0, 'water\n'], refreshed.stderr())
+  const refreshed = await ran(['call', url, 'water'])
+  assert.deepEqual([refreshed.code, refreshed.stdout], [0, 'water\n'], refreshed.stderr)
   assert.notEqual(JSON.parse(kept()[0]!.text).tokens.access_token, JSON.parse(text).tokens.access_token)
   // A refresh token that the server does not know any more: the person is asked again.
   const { tokens, ...rest } = JSON.parse(kept()[0]!.text)
@@ -193,41 +192,34 @@ test('an answer of another issuer, without our state, or with an error is refuse
 })
 
 test('without a person: a clear error, a token, or the credentials of a client', TIMEOUT, async (t) => {
-  const { url, run, folder } = await world(t)
-  const outcome = async (args: string[], more: Record<string, string> = {}) => {
-    const running = run(args, more)
-    return { code: await running.ended, out: running.stdout(), err: running.stderr() }
-  }
-  const nobody = await outcome(['tools', url])
+  const { url, ran, folder } = await world(t)
+  const nobody = await ran(['tools', url])
   assert.equal(nobody.code, 2)
   assert.match(
-    nobody.err,
+    nobody.stderr,
     /asks for a login \(OAuth\), and this is not a terminal.*--token \(or PLANTGW_TOKEN\), --header, or --client-credentials/s,
   )
   const machine = ['--client-credentials', '--client-id', MACHINE.client_id]
-  const { code, out, err } = await outcome(['call', url, 'water', ...machine], {
+  const { code, stdout, stderr } = await ran(['call', url, 'water', ...machine], {
     PLANTGW_CLIENT_SECRET: MACHINE.client_secret,
   })
-  assert.deepEqual([code, out], [0, 'water\n'], err)
+  assert.deepEqual([code, stdout], [0, 'water\n'], stderr)
   assert.throws(() => readdirSync(folder), /ENOENT/)
-  const incomplete = await outcome(['tools', url, ...machine])
-  assert.equal(incomplete.code, 2)
-  assert.match(incomplete.err, /--client-credentials needs --client-id and --client-secret/)
-  const wrong = await outcome(['tools', url, ...machine, '--client-secret', 'wrong'])
-  assert.equal(wrong.code, 2)
-  assert.match(wrong.err, /login failed/)
-  const given = await outcome(['tools', url, '--token', 'wrong'])
-  assert.equal(given.code, 2)
-  assert.match(given.err, /\(status 401\)\. Give another credential: --token/)
+  for (const [args, message] of [
+    [machine, /--client-credentials needs --client-id and --client-secret/],
+    [[...machine, '--client-secret', 'wrong'], /login failed/],
+    [['--token', 'wrong'], /\(status 401\)\. Give another credential: --token/],
+  ] as const) {
+    const refused = await ran(['tools', url, ...args])
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, message)
+  }
 })
 
 test('logging out removes the login, and revokes its tokens where that can be done', TIMEOUT, async (t) => {
-  const { as, url, run, visiting, kept } = await world(t)
+  const { as, url, ran, visiting, kept } = await world(t)
   as.format = 'opaque'
-  const logout = async (...args: string[]) => {
-    const running = run(['logout', ...args])
-    return [await running.ended, running.stdout(), running.stderr()]
-  }
+  const logout = async (...args: string[]) => Object.values(await ran(['logout', ...args]))
   assert.deepEqual(await logout(), [0, 'no login is kept\n', ''])
   const login = async () => {
     await visiting(['tools', url])
@@ -265,78 +257,69 @@ test('logging out removes the login, and revokes its tokens where that can be do
   assert.match(String(why), /the login is removed, but its tokens are valid until they expire: .*refused/)
 })
 
-test(
-  'a refusal is shown in the words of the server, and a login starts only where it is offered',
-  TIMEOUT,
-  async (t) => {
-    const rpc = (message: string) =>
-      JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
-    const answers: Record<string, [status: number, body: string, shown: string]> = {
-      '/401/mcp': [
-        401,
-        rpc('A known bearer token is required'),
-        'A known bearer token is required (status 401). Give another',
-      ],
-      '/403/mcp': [403, 'Members only.\n', 'Members only (status 403)\n'],
-      '/404/mcp': [
-        404,
-        '{"error":404,"message":"No such plant"}',
-        'No such plant (status 404). Is this the address',
-      ],
-      '/406/sse': [406, '{"title":"Not Acceptable","detail":"Send JSON"}', 'Send JSON (status 406)\n'],
-      '/421/mcp': [421, '{"error":"wrong_host"}', 'wrong_host (status 421)\n'],
-      '/429/mcp': [
-        429,
-        rpc('Too many requests, try again in 16 s'),
-        'Too many requests, try again in 16 s (status 429)\n',
-      ],
-      '/503/mcp': [
-        503,
-        '<html><head><title>503 Backend down</title></head></html>',
-        '503 Backend down (status 503)\n',
-      ],
-      '/200/mcp': [200, '<!doctype html><title>Sign in</title>', 'Sign in (status 200). Is this the address'],
-      '/empty/mcp': [400, '', 'the server answered with the status 400. Is this the address'],
-    }
-    const asked: string[] = []
-    const tokens = new Set<string | undefined>()
-    const server = createServer(({ url = '', method, headers }, response) => {
-      asked.push(`${method} ${url}`)
-      if (url === '/401/mcp') tokens.add(headers.authorization)
-      const [status, body] = answers[url] ?? [404, '{"error":404,"message":"Nothing is served here"}']
-      const type = body.startsWith('<')
-        ? 'text/html'
-        : body.startsWith('{')
-          ? 'application/json'
-          : 'text/plain'
-      response.writeHead(status, {
-        'content-type': type,
-        ...(status === 401 && { 'www-authenticate': 'Bearer' }),
-      })
-      response.end(body)
-    }).listen(0, '127.0.0.1')
-    t.after(() => {
-      server.close()
-      server.closeAllConnections()
+test('a refusal has the words of the server; a login starts only where offered', TIMEOUT, async (t) => {
+  const rpc = (message: string) =>
+    JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
+  const answers: Record<string, [status: number, body: string, shown: string]> = {
+    '/401/mcp': [
+      401,
+      rpc('A known bearer token is required'),
+      'A known bearer token is required (status 401). Give a',
+    ],
+    '/403/mcp': [403, 'Members only.\n', 'Members only (status 403)\n'],
+    '/404/mcp': [
+      404,
+      '{"error":404,"message":"No such plant"}',
+      'No such plant (status 404). Is this the address',
+    ],
+    '/406/sse': [406, '{"title":"Not Acceptable","detail":"Send JSON"}', 'Send JSON (status 406)\n'],
+    '/421/mcp': [421, '{"error":"wrong_host"}', 'wrong_host (status 421)\n'],
+    '/429/mcp': [
+      429,
+      rpc('Too many requests, try again in 16 s'),
+      'Too many requests, try again in 16 s (status 429)\n',
+    ],
+    '/503/mcp': [
+      503,
+      '<html><head><title>503 Backend down</title></head></html>',
+      '503 Backend down (status 503)\n',
+    ],
+    '/200/mcp': [200, '<!doctype html><title>Sign in</title>', 'Sign in (status 200). Is this the address'],
+    '/empty/mcp': [400, '', 'the server answered with the status 400. Is this the address'],
+  }
+  const asked: string[] = []
+  const tokens = new Set<string | undefined>()
+  const server = createServer(({ url = '', method, headers }, response) => {
+    asked.push(`${method} ${url}`)
+    if (url === '/401/mcp') tokens.add(headers.authorization)
+    const [status, body] = answers[url] ?? [404, '{"error":404,"message":"Nothing is served here"}']
+    const type = body.startsWith('<') ? 'text/html' : body.startsWith('{') ? 'application/json' : 'text/plain'
+    response.writeHead(status, {
+      'content-type': type,
+      ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     })
-    await once(server, 'listening')
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const state = { XDG_STATE_HOME: temporaryFolder(t) }
-    await Promise.all(
-      Object.entries(answers).map(async ([path, [, , shown]]) => {
-        const running = plantgw(t, ['tools', `${base}${path}`, '--no-browser'], { env: state })
-        assert.equal(await running.ended, 2)
-        assert.ok(running.stderr().startsWith(`plantgw: ${base}${path}: ${shown}`), running.stderr())
-      }),
-    )
-    assert.deepEqual(
-      asked.filter((one) => /register|authorize/.test(one)),
-      [],
-    )
-    const authenticated = plantgw(t, ['tools', `${base}/401/mcp`], {
-      env: { ...state, PLANTGW_TOKEN: 's3same' },
-    })
-    assert.equal(await authenticated.ended, 2)
-    assert.deepEqual([...tokens], [undefined, 'Bearer s3same'])
-  },
-)
+    response.end(body)
+  }).listen(0, '127.0.0.1')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await once(server, 'listening')
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const env = { XDG_STATE_HOME: temporaryFolder(t) }
+  for (const [path, [, , shown]] of Object.entries(answers)) {
+    const { code, stderr } = await run(t, ['tools', `${base}${path}`, '--no-browser'], { env })
+    assert.equal(code, 2)
+    assert.ok(stderr.startsWith(`plantgw: ${base}${path}: ${shown}`), stderr)
+  }
+  assert.deepEqual(
+    asked.filter((one) => /register|authorize/.test(one)),
+    [],
+  )
+  const given = { env: { ...env, PLANTGW_TOKEN: 's3same' } }
+  assert.equal((await run(t, ['tools', `${base}/401/mcp`], given)).code, 2)
+  assert.deepEqual([...tokens], [undefined, 'Bearer s3same'])
+  const elsewhere = await run(t, ['tools', 'http://tools.invalid/mcp'], given)
+  assert.equal(elsewhere.code, 2)
+  assert.match(elsewhere.stderr, /PLANTGW_TOKEN is not sent to tools\.invalid, .*--token sends a token there/)
+})

@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { stringify } from 'yaml'
 import { toolsFile } from '../cluster/harness.ts'
-import { debugged, freePort, plantgw, temporaryFolder } from '../support/process.ts'
+import { serveFiles } from '../support/served.ts'
 import { ACCEPT, type Loose } from '../support/wire.ts'
 import { open } from '../upstream/harness.ts'
 
 const TOKEN = 'token-of-ann-0123456789'
 
 test('the log names who calls and who was refused, and never a credential', async (t) => {
-  const folder = temporaryFolder(t)
-  const auth = { mode: 'bearer', tokens: [{ token: TOKEN, caller: 'ann' }] }
-  writeFileSync(join(folder, 'tools.yaml'), await toolsFile(t, { auth }))
+  const auth = { type: 'bearer', tokens: [{ token: TOKEN, caller: 'ann' }] }
+  const tools = await toolsFile(t, { auth })
   const anyone = (await toolsFile(t)).replaceAll('tools\n', 'open\n').replace('/tools', '/open')
-  writeFileSync(join(folder, 'open.yaml'), anyone)
-  const settings = join(temporaryFolder(t), 'plantgw.yaml')
-  writeFileSync(settings, stringify({ admin: { token: 'admin-token-0123456789' }, plants: {} }))
-  const port = await freePort()
-  const gateway = plantgw(t, debugged(folder, settings, port))
-  await gateway.until(/plantgw serves/)
-  const url = `http://127.0.0.1:${port}`
+  const settings = { admin: { token: 'admin-token-0123456789' }, plants: {} }
+  const args = ['--log-level', 'debug']
+  const gateway = await serveFiles(t, { files: { tools, open: anyone }, settings, args })
+  const url = gateway.origin
   const lines = (message: string): Loose[] =>
     gateway
       .stderr()

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { CODES } from '../../src/findings/codes.ts'
 import { unpack } from '../support/packed.ts'
 import { ROOT, temporaryFolder } from '../support/process.ts'
 
@@ -51,12 +52,13 @@ test('databases, brokers and telemetry are optional, and a missing package is na
     return { status, text: stdout + stderr }
   }
   writeFileSync(join(cwd, 'empty.yaml'), 'name: empty\nrouters: []\nservers: []\ntools: []\n')
+  const { wrong, right } = CODES['missing-package']
   const cases = [
+    [wrong, 'npm install pg kysely'],
     ['storage: {type: postgres, url: "postgres://127.0.0.1:1/x"}', 'npm install pg kysely'],
     ['storage: {type: mysql, url: "mysql://127.0.0.1:1/x"}', 'npm install mysql2 kysely'],
     ['notifier: {type: redis, redis: {addr: "127.0.0.1:1", topic: x}}', 'npm install ioredis'],
     ['telemetry: {otlp: {}}', `npm install ${otlpPackages('proto')}`],
-    ['telemetry: {otlp: {protocol: http/json}}', `npm install ${otlpPackages('http')}`],
   ] as const
   for (const [settings, command] of cases) {
     writeFileSync(join(cwd, 'plantgw.yaml'), `${settings}\n`)
@@ -66,13 +68,18 @@ test('databases, brokers and telemetry are optional, and a missing package is na
     assert.ok(text.includes(command), text)
     assert.doesNotMatch(text, /unreachable/)
   }
-  for (const [settings, command] of cases.filter(([settings]) => !settings.startsWith('notifier'))) {
+  for (const [settings, command] of cases.filter(([settings]) => !settings.includes('notifier'))) {
     writeFileSync(join(cwd, 'plantgw.yaml'), `${settings}\n`)
-    const isStore = settings.startsWith('storage')
+    const isStore = settings.includes('storage')
     for (const args of isStore ? [['serve'], ['config', 'list']] : [['serve', 'empty.yaml', '--port', '0']]) {
       const { status, text } = run(...args, '--settings', 'plantgw.yaml')
       assert.equal(status, 2)
       assert.ok(text.includes(`run \`${command}\``), text)
     }
   }
+  writeFileSync(join(cwd, 'plantgw.yaml'), right)
+  assert.doesNotMatch(
+    run('validate', 'empty.yaml', '--all', '--settings', 'plantgw.yaml').text,
+    /missing-package/,
+  )
 })

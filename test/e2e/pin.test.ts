@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { modern as modernClient, open } from '../support/client.ts'
 import { freePort, plantgw, temporaryFolder } from '../support/process.ts'
-import { MODERN_META, modernHeaders } from '../support/served.ts'
-import { ACCEPT, type Loose } from '../support/wire.ts'
+import type { Loose } from '../support/wire.ts'
 
 const tool = (name: string, description: string) => ({
   name,
@@ -98,46 +98,16 @@ async function served(t: TestContext, folder: string) {
   const port = await freePort()
   const running = plantgw(t, ['serve', folder, '--port', String(port), '--log-format', 'json'])
   await running.until(/plantgw serves/)
-  let id = 0
-  const send = async (prefix: string, body: object, headers: Record<string, string>) =>
-    fetch(`http://127.0.0.1:${port}${prefix}/mcp`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: ACCEPT, ...headers },
-      body: JSON.stringify(body),
-    })
+  const url = (prefix: string) => `http://127.0.0.1:${port}${prefix}/mcp`
   /** A request of 2026-07-28. */
-  const modern = async (prefix: string, method: string, params: object = {}): Promise<Loose> => {
-    const { name } = params as { name?: string }
-    const body = {
-      jsonrpc: '2.0',
-      id: ++id,
-      method,
-      params: { ...params, ...JSON.parse(`{${MODERN_META}}`) },
-    }
-    return lastMessage(await (await send(prefix, body, modernHeaders(method, name))).text())
-  }
+  const modern = (prefix: string, method: string, params: object = {}): Promise<Loose> =>
+    modernClient(url(prefix)).request(method, params)
   /** A request in a new session of 2025-11-25, and what was answered to `initialize`. */
   const session = async (prefix: string, method: string, params: object = {}) => {
-    const revision = '2025-11-25'
-    const clientInfo = { name: 'test', version: '1' }
-    const open = { protocolVersion: revision, capabilities: {}, clientInfo }
-    const opened = await send(prefix, { jsonrpc: '2.0', id: 0, method: 'initialize', params: open }, {})
-    const headers = {
-      'mcp-session-id': opened.headers.get('mcp-session-id') ?? '',
-      'mcp-protocol-version': revision,
-    }
-    const hello = lastMessage(await opened.text())
-    await (await send(prefix, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers)).text()
-    const answer = await send(prefix, { jsonrpc: '2.0', id: ++id, method, params }, headers)
-    return { hello, answer: lastMessage(await answer.text()) }
+    const { initialized: hello, request } = await open(url(prefix))
+    return { hello, answer: await request(method, params) }
   }
   return { ...running, modern, session }
-}
-
-/** The last message of a JSON answer, or of server-sent events. */
-function lastMessage(text: string): Loose {
-  const data = text.split('\n').findLast((line) => line.startsWith('data: {'))
-  return JSON.parse(data ? data.slice('data: '.length) : text)
 }
 
 const names = ({ result }: Loose) => result.tools.map(({ name }: Loose) => name)

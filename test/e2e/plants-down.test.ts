@@ -28,7 +28,7 @@ test('a plant store whose database is down does not keep the gateway from servin
     assert.equal((await gateway.send({ path: '/plants', method: 'GET', headers })).status, 503)
   const { text } = await gateway.send({ path: '/metrics', method: 'GET' })
   assert.match(text, /^plantgw_plant_store_available 0$/m)
-  gateway.child.kill('SIGTERM')
+  gateway.child.kill('SIGINT')
   assert.equal(await gateway.ended, 0)
   assert.equal(gateway.stderr().match(/plant store unavailable/g)?.length, 1)
   assert.ok(!gateway.stderr().includes('s3cret'))

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { run, temporaryFolder } from '../support/process.ts'
 
 const CARD = { name: 'com.example/shop', version: '1.2.0', description: 'Orders of the shop', title: 'Shop' }
-const AUTH = { mode: 'bearer', tokens: [{ token: 'a-very-long-token-of-ann', caller: 'ann' }] }
+const AUTH = { type: 'bearer', tokens: [{ token: 'a-very-long-token-of-ann', caller: 'ann' }] }
 
 interface Given {
   card?: object | undefined

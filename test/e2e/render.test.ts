@@ -241,11 +241,6 @@ tools:
 
   test('says why nothing would be sent', async (t) => {
     const input = configuration('http://localhost:1')
-    const missing = await run(t, ['render', '-', 'create', 'id=1'], { env, input })
-    assert.equal(missing.code, 1)
-    assert.match(missing.stderr, /`n` is missing/)
-    const unknown = await run(t, ['render', '-', 'create', 'id=1', 'n=1', 'tag=[]'], { env, input })
-    assert.match(unknown.stderr, /did you mean `tags`/)
     const unset = await run(t, ['render', '-', 'create', 'id=1', 'n=1'], { input })
     assert.equal(unset.code, 1)
     assert.match(unset.stderr, /USER_TOKEN is not set \[env-unset\]/)
@@ -289,8 +284,8 @@ tools:
       tags: ['open', '7'],
       ids: [1, 2, 3],
     })
-    assert.match(await sent('ids=x'), /argument ids must be of type integer/)
-    assert.match(await sent('tags:="a"', 'tags:="b"'), /the argument tags is given twice, and is not a list/)
+    assert.match(await sent('ids=x'), /^plantgw: ids must be an integer, got "x"$/m)
+    assert.match(await sent('tags:="a"', 'tags:="b"'), /tags is given twice, and is not a list/)
   })
 
   test('a value that would leave its path is refused as a call is', async (t) => {
@@ -301,7 +296,10 @@ tools:
         input,
       })
       assert.deepEqual([code, stdout], [1, ''])
-      assert.match(stderr, /^plantgw: .* a path segment would be \. or \.\., .*at `\{\{\.Args\.id\}\}`/)
+      assert.match(
+        stderr,
+        /^plantgw: <stdin>:9:\d+: The endpoint .*: a path segment would be \. or \.\., .*, at `\{\{\.Args\.id\}\}`\.$/m,
+      )
     }
   })
 
@@ -313,14 +311,25 @@ tools:
     )
     const input = configuration('http://localhost:1')
     for (const [args, why] of [
-      [['-', 'creat'], /no tool creat: did you mean create\?/],
+      [['-', 'creat'], /unknown tool creat: did you mean create\?/],
       [['-', 'create', 'id'], /key=value/],
       [
         [servers, 'list_directory'],
         /list_directory is not an HTTP tool: render shows requests of HTTP tools, and .* only has MCP/,
       ],
-      [['-', 'create', 'n=abc'], /argument n must be of type integer, written as JSON; got abc/],
-      [['-', 'create', 'id=@/no/such/file'], /cannot read \/no\/such\/file/],
+      [['-', 'create', 'n=abc'], /^plantgw: n must be an integer, got "abc"\n$/],
+      [
+        ['-', 'create', 'id=@/no/such/file'],
+        /^plantgw: id: cannot read the file \/no\/such\/file: no such file \(/,
+      ],
+      [
+        ['-', 'create', 'id=1', 'n=1', '--response', '/no/such/file'],
+        /^plantgw: cannot read the response \/no\/such\/file: no such file$/m,
+      ],
+      [['-', 'create', 'id=1'], /`n` is missing/],
+      [['-', 'create', 'id=1', 'n=1', 'tag=[]'], /did you mean `tags`/],
+      [['no-such.yaml', 'create'], /there is no such file or folder/],
+      [['/no-prefix', 'create'], /^plantgw: there is no file \/no-prefix, and no prefix \/no-prefix$/m],
       [['-', 'create', '--header', 'x'], /name:value/],
     ] as const) {
       const { code, stderr } = await run(t, ['render', ...args], { env, input })

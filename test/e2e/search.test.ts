@@ -85,15 +85,6 @@ describe('search', () => {
     assert.deepEqual([none.code, none.names], [1, []])
   })
 
-  test('the synonyms of the settings count', async (t) => {
-    const folder = written(t, { 'shop.yaml': SHOP })
-    const settings = join(temporaryFolder(t), 'plantgw.yaml')
-    writeFileSync(settings, 'synonyms: [[kulanz, refund]]\n')
-    assert.equal((await run(t, ['search', folder, 'kulanz'])).code, 1)
-    const { stdout } = await run(t, ['search', folder, 'kulanz', '--settings', settings])
-    assert.match(stdout, /kulanz → refund/)
-  })
-
   test('a proxied server of a file is asked, and what the file says of its tools counts', async (t) => {
     const folder = written(t, {
       'a.yaml': `name: a
@@ -127,7 +118,7 @@ mcpServers:
 
   test('all tools of a prefix with discovery are searched, and those not listed are called by name', async (t) => {
     const { port } = await served(t, [
-      parse(SHOP.replace('prefix: /shop', 'prefix: /shop, discovery: {mode: search}')),
+      parse(SHOP.replace('prefix: /shop', 'prefix: /shop, discovery: {type: search}')),
     ])
     const settings = join(temporaryFolder(t), 'plantgw.yaml')
     writeFileSync(settings, `port: ${port}\n`)

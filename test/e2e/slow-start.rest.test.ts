@@ -63,26 +63,22 @@ function folderOf(t: TestContext, ...configurations: { name: string }[]): string
 const names = ({ result }: { result: { tools: { name: string }[] } }) => result.tools.map(({ name }) => name)
 const isChange = ({ method }: { method?: string }) => method === 'notifications/tools/list_changed'
 
-test(
-  'a server that has not started holds up neither the handshake nor lists, and joins later',
-  LIMIT,
-  async (t) => {
-    const { url, release } = await held(t)
-    const it = talk(t, [folderOf(t, tools, proxied('late', url))])
-    const { result } = await initialize(it)
-    assert.equal(result.protocolVersion, '2025-11-25')
-    assert.deepEqual(result.capabilities.tools, { listChanged: true })
-    assert.deepEqual(result.capabilities.resources, { listChanged: true, subscribe: true })
-    assert.deepEqual(names(await it.ask(1, 'tools/list')), ['web__now'])
-    // A call of it waits for it alone.
-    it.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'late__knock', arguments: {} } })
-    assert.ok((await it.ask(3, 'ping')).result)
-    release(200)
-    await it.next(isChange)
-    assert.match(JSON.stringify(await it.next(({ id }) => id === 2)), /Come in/)
-    assert.deepEqual(names(await it.ask(4, 'tools/list')), ['web__now', 'late__knock'])
-  },
-)
+test('a server that has not started holds up no handshake or list, and joins later', LIMIT, async (t) => {
+  const { url, release } = await held(t)
+  const it = talk(t, [folderOf(t, tools, proxied('late', url))])
+  const { result } = await initialize(it)
+  assert.equal(result.protocolVersion, '2025-11-25')
+  assert.deepEqual(result.capabilities.tools, { listChanged: true })
+  assert.deepEqual(result.capabilities.resources, { listChanged: true, subscribe: true })
+  assert.deepEqual(names(await it.ask(1, 'tools/list')), ['web__now'])
+  // A call of it waits for it alone.
+  it.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'late__knock', arguments: {} } })
+  assert.ok((await it.ask(3, 'ping')).result)
+  release(200)
+  await it.next(isChange)
+  assert.match(JSON.stringify(await it.next(({ id }) => id === 2)), /Come in/)
+  assert.deepEqual(names(await it.ask(4, 'tools/list')), ['web__now', 'late__knock'])
+})
 
 test('the same in 2026-07-28', LIMIT, async (t) => {
   const { url, release } = await held(t)

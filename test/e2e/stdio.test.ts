@@ -11,12 +11,13 @@ import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/clien
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { stringify } from 'yaml'
-import { becomes, exists } from '../conformance/table.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
 import { listening } from '../support/listening.ts'
-import { BIN, plantgw, temporaryFolder } from '../support/process.ts'
+import { BIN, isThere, plantgw, temporaryFolder } from '../support/process.ts'
 import { progressOf } from '../support/progress.ts'
+import { restTest } from '../support/rest.ts'
 import { ALONE, initialize, talk } from '../support/talk.ts'
+import { until } from '../support/until.ts'
 
 /** An API that answers `/now` at once, and anything else when the test says so. */
 async function api(t: TestContext) {
@@ -69,45 +70,52 @@ function write(folder: string, one: { name: string }): void {
 const names = ({ result }: { result: { tools: { name: string }[] } }) => result.tools.map(({ name }) => name)
 
 for (const era of ['session', 'modern'] as const)
-  for (const generation of ['1.x', '2.x in 2026-07-28', '2.x in earlier revisions'])
-    test(`a client of the ${generation} SDK, before HTTP tools and a server of the era ${era}`, async (t) => {
-      const { base } = await api(t)
-      const folder = folderOf(t, http('web', base), everything(era))
-      const command = { command: process.execPath, args: [BIN, 'serve', '--stdio', folder, '--quiet'] }
-      const info = { name: 'test', version: '1' }
-      const elicitation = { capabilities: { elicitation: { form: {} } } }
-      const answer = async () => ({ action: 'accept' as const, content: { name: 'Ada', username: 'ada' } })
-      let client: Client
-      if (generation === '1.x') {
-        const { ElicitRequestSchema } = await import('@modelcontextprotocol/sdk/types.js')
-        client = new Client(info, elicitation)
-        client.setRequestHandler(ElicitRequestSchema, answer as never)
-        await client.connect(new StdioClientTransport(command))
-      } else {
-        const mode = generation.endsWith('2026-07-28') ? { pin: '2026-07-28' } : ('legacy' as const)
-        const modern = new ModernClient(info, { ...elicitation, versionNegotiation: { mode } } as never)
-        modern.setRequestHandler('elicitation/create', answer as never)
-        await modern.connect(new ModernStdio(command))
-        client = modern as never
-      }
-      t.after(() => client.close())
-      const { tools } = await client.listTools()
-      assert.ok(
-        tools.some(({ name }) => name === 'web__now') &&
-          tools.some(({ name }) => name === 'every__test_simple_text'),
-      )
-      const text = async (name: string, args: Record<string, unknown> = {}) =>
-        JSON.stringify((await client.callTool({ name, arguments: args })).content)
-      assert.match(await text('web__now'), /now/)
-      assert.match(await text('every__test_simple_text'), /simple text response/)
-      assert.match(await text('every__test_elicitation', { message: 'Who?' }), /accept/)
-      const heard = progressOf(client)
-      const onprogress = () => {}
-      const telling = { name: 'every__test_tool_with_progress', arguments: {} }
-      if (generation === '1.x') await client.callTool(telling, undefined as never, { onprogress })
-      else await (client as never as ModernClient).callTool(telling, { onprogress } as never)
-      assert.deepEqual(heard, [0, 50, 100])
-    })
+  for (const generation of ['1.x', '2.x in 2026-07-28', '2.x in earlier revisions']) {
+    const inGate = era === 'session' ? generation === '1.x' : generation.endsWith('2026-07-28')
+    const run = inGate ? test : restTest
+    run(
+      `a client of the ${generation} SDK, before HTTP tools and a server of the era ${era}`,
+      {},
+      async (t) => {
+        const { base } = await api(t)
+        const folder = folderOf(t, http('web', base), everything(era))
+        const command = { command: process.execPath, args: [BIN, 'serve', '--stdio', folder, '--quiet'] }
+        const info = { name: 'test', version: '1' }
+        const elicitation = { capabilities: { elicitation: { form: {} } } }
+        const answer = async () => ({ action: 'accept' as const, content: { name: 'Ada', username: 'ada' } })
+        let client: Client
+        if (generation === '1.x') {
+          const { ElicitRequestSchema } = await import('@modelcontextprotocol/sdk/types.js')
+          client = new Client(info, elicitation)
+          client.setRequestHandler(ElicitRequestSchema, answer as never)
+          await client.connect(new StdioClientTransport(command))
+        } else {
+          const mode = generation.endsWith('2026-07-28') ? { pin: '2026-07-28' } : ('legacy' as const)
+          const modern = new ModernClient(info, { ...elicitation, versionNegotiation: { mode } } as never)
+          modern.setRequestHandler('elicitation/create', answer as never)
+          await modern.connect(new ModernStdio(command))
+          client = modern as never
+        }
+        t.after(() => client.close())
+        const { tools } = await client.listTools()
+        assert.ok(
+          tools.some(({ name }) => name === 'web__now') &&
+            tools.some(({ name }) => name === 'every__test_simple_text'),
+        )
+        const text = async (name: string, args: Record<string, unknown> = {}) =>
+          JSON.stringify((await client.callTool({ name, arguments: args })).content)
+        assert.match(await text('web__now'), /now/)
+        assert.match(await text('every__test_simple_text'), /simple text response/)
+        assert.match(await text('every__test_elicitation', { message: 'Who?' }), /accept/)
+        const heard = progressOf(client)
+        const onprogress = () => {}
+        const telling = { name: 'every__test_tool_with_progress', arguments: {} }
+        if (generation === '1.x') await client.callTool(telling, undefined as never, { onprogress })
+        else await (client as never as ModernClient).callTool(telling, { onprogress } as never)
+        assert.deepEqual(heard, [0, 50, 100])
+      },
+    )
+  }
 
 test('lines that are no messages, or too long, are answered by errors; what dependencies print is no message', async (t) => {
   const { base } = await api(t)
@@ -179,7 +187,7 @@ test('at the end of the input calls are answered, questions are not waited for, 
   })
   await it.next((message) => message.method === 'elicitation/create')
   const child = Number(/"pid":(\d+)/.exec(it.stderr())?.[1])
-  assert.ok(exists(child))
+  assert.ok(isThere(child))
   const held = [await next(), await next()]
   it.end()
   await it.until(/shutting down/)
@@ -188,7 +196,7 @@ test('at the end of the input calls are answered, questions are not waited for, 
   assert.match(JSON.stringify(await it.next(({ id }) => id === 3)), /late/)
   assert.ok(await it.next(({ id }) => id === 2))
   assert.equal(await it.ended, 0)
-  await becomes('the child has ended', () => !exists(child))
+  await until(() => !isThere(child))
 })
 
 test('SIGTERM after the end of the input ends calls at once; a client that has gone does no harm', async (t) => {

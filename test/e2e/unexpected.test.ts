@@ -22,9 +22,7 @@ test('what nobody catches is logged and counted, and the gateway serves on', asy
   const gateway = plantgw(
     t,
     ['serve', configuration, '--skip-invalid', '--port', String(port), '--log-format', 'json'],
-    {
-      env: { NODE_OPTIONS: `--import ${pathToFileURL(faults)}` },
-    },
+    { env: { NODE_OPTIONS: `--import ${pathToFileURL(faults)}` } },
   )
   await gateway.until(/plantgw serves/)
   gateway.child.kill('SIGWINCH')
@@ -34,6 +32,6 @@ test('what nobody catches is logged and counted, and the gateway serves on', asy
   assert.equal(health.status, 200)
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   assert.match(metrics, /^plantgw_internal_errors_total 3$/m)
-  gateway.child.kill('SIGTERM')
+  gateway.child.kill('SIGINT')
   assert.equal(await gateway.ended, 0)
 })

@@ -25,7 +25,7 @@ test('serve applies changes of its files by itself, by --watch and by the settin
     await gateway.until(/"level":"error".*"trigger":"watch".*"refused":\["a"\]/)
     write(file, sound('a', 'changed'))
     await gateway.until(/"level":"info".*"trigger":"watch".*"changed":\["a"\]/)
-    gateway.child.kill('SIGTERM')
+    gateway.child.kill('SIGINT')
     assert.equal(await gateway.ended, 0)
   }
 })

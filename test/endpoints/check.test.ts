@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
@@ -464,6 +464,40 @@ describe('the command', () => {
     assert.doesNotMatch(await shown({ CI: 'true' }), /█/)
   })
 
+  test('tokens of `credentials` are fetched as for calls, and a refused client fails', async (t) => {
+    const { url } = await api(t, answering(200))
+    for (const [status, expected] of [
+      [200, 'ok'],
+      [401, 'failed'],
+    ] as const) {
+      const server = createServer((_, response) =>
+        response
+          .writeHead(status, { 'content-type': 'application/json' })
+          .end(
+            JSON.stringify(
+              status === 200
+                ? { access_token: 'x', token_type: 'Bearer', expires_in: 60 }
+                : { error: 'invalid_client' },
+            ),
+          ),
+      )
+      const tokenUrl = `http://127.0.0.1:${await listen(t, server)}/token`
+      const credentials = { type: 'clientCredentials', clientId: 'a', clientSecret: 'b', tokenUrl }
+      const file = join(temporaryFolder(t), 'a.yaml')
+      const servers = [{ name: 'a', credentials }]
+      writeFileSync(
+        file,
+        stringify({ name: 'a', routers: [{ server: 'a', prefix: '/a' }], servers, tools: [tool(url)] }),
+      )
+      const { status: whole, steps } = await checkOne(t, [file])
+      assert.deepEqual(
+        [whole, steps.find(({ name }) => name === 'token')?.status],
+        [expected, expected],
+        JSON.stringify(steps),
+      )
+    }
+  })
+
   test('validate --endpoints finds the same, and comments silence it', async (t) => {
     const endpoint = `http://127.0.0.1:${await freePort()}/x`
     const file = configuration(t, { tools: [tool(endpoint), tool(endpoint, { name: 'two' })] })
@@ -475,10 +509,8 @@ describe('the command', () => {
     const found = await run(t, ['validate', file, '--endpoints', '--format', 'json'])
     assert.equal(found.code, 1)
     const [one, ...more] = JSON.parse(found.stdout).findings
-    assert.deepEqual(
-      [one.code, one.range.start.line, one.related.length, more],
-      ['endpoint-unreachable', 11, 1, []],
-    )
+    assert.deepEqual([one.code, one.range.start.line, more], ['endpoint-unreachable', 11, []])
+    assert.match(one.message, /; one other tool or server of these files needs it too$/)
     writeFileSync(file, silenced)
     for (const flags of [[], ['--endpoints']]) {
       const { code, stdout } = await run(t, ['validate', file, ...flags])
@@ -493,5 +525,34 @@ describe('the command', () => {
     assert.equal(code, 1)
     assert.match(stderr, /template-syntax/)
     assert.deepEqual(checks.map(({ status }) => status).toSorted(), ['ok', 'skipped'])
+  })
+
+  test('a file of a tenant reads only its own variables; `secrets` of the settings are variables', async (t) => {
+    const folder = temporaryFolder(t)
+    // A host is asked once, so each file has its own.
+    const apis = await Promise.all(['bad', 'good', 'own'].map(() => api(t, answering(200))))
+    mkdirSync(join(folder, 'secrets'))
+    writeFileSync(join(folder, 'secrets/API_KEY'), 'ofsecrets')
+    const settings = join(folder, 'plantgw.yaml')
+    const tokens = [{ token: 'abcdefghijklmnop1', caller: 'a' }]
+    const tenants = [{ name: 'green', prefix: '/green', env: ['GREEN_*'], tokens }]
+    writeFileSync(settings, stringify({ secrets: [join(folder, 'secrets')], tenants }))
+    const file = (at: number, variable: string, tenant = {}) => {
+      const name = `a${at}`
+      const path = join(folder, `${name}.yaml`)
+      const routers = [{ server: 'a', prefix: `/green/${name}`, auth: { mode: 'none' } }]
+      const tools = [tool(`${apis[at]!.url}/?k={{env "${variable}"}}`)]
+      writeFileSync(path, stringify({ name, ...tenant, routers, servers: [{ name: 'a' }], tools }))
+      return path
+    }
+    const tenant = { tenant: 'green' }
+    const files = [file(0, 'PLANTGW_VAULT_KEY', tenant), file(1, 'GREEN_KEY', tenant), file(2, 'API_KEY')]
+    const env = { PLANTGW_VAULT_KEY: 'ofthegateway', GREEN_KEY: 'ofgreen' }
+    await run(t, ['check-endpoints', ...files, '-s', settings], { env })
+    await run(t, ['validate', '--endpoints', ...files, '-s', settings], { env })
+    const all = apis.map(({ asked }) => asked.join()).join('\n')
+    assert.match(all, /k=ofsecrets/)
+    assert.match(all, /k=ofgreen/)
+    assert.doesNotMatch(all, /ofthegateway/)
   })
 })

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import {
-  exitCode,
-  type Finding,
-  finding,
-  formatJson,
-  formatText,
-  sortFindings,
-} from '../../src/findings/index.ts'
-import { nearest } from '../../src/text/index.ts'
+import { exitCode, type Finding, finding, formatText, sortFindings } from '../../src/findings/index.ts'
 
 /** A finding over `[start, end)` of a text. */
 function over(text: string, start: number, end: number, file = 'a.yaml'): Finding {
@@ -97,55 +89,10 @@ describe('frames', () => {
 })
 
 describe('text', () => {
-  test('has hint, related places and a summary', () => {
-    const text = 'a: 1\na: 2\n'
-    const first = over(text, 0, 1).range!
-    const findings = [
-      {
-        ...over(text, 5, 6),
-        hint: 'Mend it',
-        related: [{ file: 'a.yaml', range: first, message: 'the first one' }],
-      },
-      finding('no-router', 'b.yaml', 'nothing here'),
-    ]
-    const output = formatText(findings, new Map([['a.yaml', text]]), { color: false })
-    assert.equal(
-      output,
-      `a.yaml:2:1: error: the message [unknown-key]
-  1 | a: 1
-  2 | a: 2
-    | ^
-  hint: Mend it
-  a.yaml:1:1: the first one
-  1 | a: 1
-    | ^
-
-b.yaml: warning: nothing here [no-router]
-
-1 error, 1 warning in 2 files
-`,
-    )
-  })
-
-  test('counts, and names standard input', () => {
-    assert.equal(formatText([], new Map(), { color: false }), 'no findings\n')
-    const two = [over('a', 0, 1, '-'), over('a', 0, 1, '-')]
-    const output = formatText(two, new Map(), { color: false })
-    assert.ok(output.startsWith('<stdin>:1:1: error') && output.endsWith('2 errors in 1 file\n'))
-  })
-
   test('has colour only when it is asked for', () => {
     const one = [over('a', 0, 1)]
     assert.match(formatText(one, new Map(), { color: true }), /\u001b\[/)
     assert.doesNotMatch(formatText(one, new Map(), { color: false }), /\u001b/)
-  })
-})
-
-test('JSON holds the findings and their counts', () => {
-  const one = over('a', 0, 1)
-  assert.deepEqual(JSON.parse(formatJson([one])), {
-    findings: [one],
-    summary: { errors: 1, warnings: 0, infos: 0, files: 1 },
   })
 })
 
@@ -164,19 +111,4 @@ test('the order is by file and place, whatever came first', () => {
   )
   assert.equal(exitCode(sorted), 1)
   assert.equal(exitCode([finding('no-router', 'b.yaml', 'z')]), 0)
-})
-
-test('the nearest word', () => {
-  const words = ['prefix', 'server', 'ssePrefix', 'cors', 'auth']
-  const cases: [string, string | undefined][] = [
-    ['prefxi', 'prefix'],
-    ['Prefix', 'prefix'],
-    ['servers', 'server'],
-    ['cor', 'cors'],
-    ['sseprefix', 'ssePrefix'],
-    ['xyz', undefined],
-    ['', undefined],
-    ['p'.repeat(10_000), undefined],
-  ]
-  for (const [word, wanted] of cases) assert.equal(nearest(word, words), wanted, word)
 })

@@ -71,41 +71,15 @@ function value(random: Random): string {
     case 7:
       return random.pick(['null', 'true', '-0', '1e999', '9007199254740993', '1.5', '""', '{}', '[]'])
     default:
-      return random.pick([
-        '"echo"',
-        '"say"',
-        '1',
-        '"a"',
-        '"2025-11-25"',
-        '"2026-07-28"',
-        '{"a":1}',
-        '{"key":"script"}',
-      ])
+      return random.pick('"echo" "say" 1 "a" "2025-11-25" "2026-07-28" {"a":1} {"key":"script"}'.split(' '))
   }
 }
 
 function params(random: Random): string {
-  const names = [
-    'name',
-    'arguments',
-    'uri',
-    '_meta',
-    'cursor',
-    'level',
-    'ref',
-    'argument',
-    'requestId',
-    'progressToken',
-    'protocolVersion',
-    'capabilities',
-    'clientInfo',
-    'requestState',
-    'inputResponses',
-    'notifications',
-    'taskId',
-    'Name',
-    '__proto__',
-  ]
+  const names = (
+    'name arguments uri _meta cursor level ref argument requestId progressToken protocolVersion ' +
+    'capabilities clientInfo requestState inputResponses notifications taskId Name __proto__'
+  ).split(' ')
   const members = Array.from({ length: random.below(5) }, () => `"${random.pick(names)}":${value(random)}`)
   return `{${members.join()}}`
 }

@@ -16,7 +16,7 @@ export interface LongFunction {
 export function sourceFiles(): string[] {
   return readdirSync(SRC, { recursive: true })
     .map(String)
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .sort()
 }
 

@@ -2,13 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { modernHeaders, served } from '../support/served.ts'
-import type { Loose } from '../support/wire.ts'
+import { type Loose, META } from '../support/wire.ts'
 import { batchOf, hardRequests, services } from './small-requests.ts'
 
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 /** Milliseconds of CPU in which another client is served: what one message does, several times. */
 const MOST_CPU = 500
 /** Of a list of 50, which is read once, and once more for an unknown name. */

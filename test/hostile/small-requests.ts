@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { DISCOVERY_TOOLS } from '../../src/discovery/index.ts'
+import { READ_RESULT } from '../../src/json/shaping/index.ts'
 import { METHODS } from '../../src/mcp/permit.ts'
-import { READ_RESULT } from '../../src/shaping/index.ts'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 
 /** Small requests for the largest work that each method, and each tool of the gateway's own, can be asked for. */
@@ -40,14 +39,12 @@ export async function services(t: Pick<TestContext, 'after'>, { tools, rows }: S
     const error = { code: -32601, message: 'unknown' }
     const said = JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) })
     return response.writeHead(200, { 'content-type': 'application/json' }).end(said)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  t.after(() => server.closeAllConnections())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  const port = await listening(t, server)
+  const url = `http://127.0.0.1:${port}`
   const response = { maxChars: 500, more: 'handle' }
   const tool = (name: string) => ({ name, description: 'Reads a customer', endpoint: url, response })
-  const discovery = { mode: 'search' }
+  const discovery = { type: 'search' }
   const configurations = [
     {
       name: 'http',

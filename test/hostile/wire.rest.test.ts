@@ -504,20 +504,10 @@ test('Accept with 15,000 spaces holds nobody up', async () => {
   assert.equal(answer.status, 406)
 })
 
-for (const value of [
-  '../../admin',
-  '..\\..\\admin',
-  '..',
-  '.',
-  '%2e%2e',
-  '%2e%2e%2fadmin',
-  '%252e%252e%252fadmin',
-  'a/../../b',
-  './x',
-  'x/.',
-  '..%5c..',
-  '.%2e/x',
-])
+for (const value of (
+  '../../admin ..\\..\\admin .. . %2e%2e %2e%2e%2fadmin %252e%252e%252fadmin a/../../b ./x x/. ' +
+  '..%5c.. .%2e/x'
+).split(' '))
   test(`a path argument ${JSON.stringify(value)} is refused, nothing is sent`, async () => {
     const session = await gateway.open('/http')
     const sent = reached.length

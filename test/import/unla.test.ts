@@ -34,7 +34,10 @@ tracing: {enabled: "\${TRACING_ENABLED:false}", endpoint: "localhost:4317"}
     storage: { type: 'directory', path: 'configs' },
     notifier: { type: 'signal', signal: { signal: 'SIGHUP', pid: '/var/run/mcp-gateway.pid' } },
   })
-  assert.deepEqual(keys, ['storage', 'notifier', 'notifier.role', 'logger.output', 'session', 'auth'])
+  assert.deepEqual(
+    keys,
+    'storage notifier notifier.role logger.output session auth logger.max_size'.split(' '),
+  )
   assert.deepEqual(variables, [])
 })
 
@@ -57,7 +60,7 @@ tracing: {enabled: true, endpoint: "collector:4317", protocol: grpc, insecure: t
     master_name: 'main',
     password: '${NOTIFIER_REDIS_PASSWORD}',
   })
-  assert.deepEqual(settings.telemetry, { serviceName: 'gw', otlp: { endpoint: 'http://collector:4318' } })
+  assert.deepEqual(settings.telemetry, { otlp: { endpoint: 'http://collector:4318' } })
   assert.deepEqual(
     variables.map(({ name }) => name),
     ['GATEWAY_DB_PASSWORD', 'NOTIFIER_REDIS_PASSWORD'],

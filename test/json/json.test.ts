@@ -9,18 +9,13 @@ import {
   parseVerbatim,
   plain,
   stringify,
-  toDoubles,
 } from '../../src/json/index.ts'
 
 test('integers of any size and long decimals survive a round trip', () => {
-  for (const text of [
-    '9223372036854775807',
-    '-9223372036854775808',
-    '{"id":18446744073709551616,"a":[0.1234567890123456789]}',
-    '1e400',
-    '105e-324',
-    '0.30000000000000004',
-  ])
+  for (const text of (
+    '9223372036854775807 -9223372036854775808 ' +
+    '{"id":18446744073709551616,"a":[0.1234567890123456789]} 1e400 105e-324 0.30000000000000004'
+  ).split(' '))
     assert.equal(stringify(parse(text)), text)
 })
 
@@ -41,15 +36,6 @@ test('a key named __proto__ is a key', () => {
 
 test('nesting too deep is a SyntaxError, not a crash', () => {
   assert.throws(() => parse(`${'['.repeat(200_000)}12345678901234567890${']'.repeat(200_000)}`), SyntaxError)
-})
-
-test('any JSON text parses to what JSON.parse gives, and writes back to the same value', () => {
-  fc.assert(
-    fc.property(fc.json(), (text) => {
-      assert.deepEqual(toDoubles(parse(text)), JSON.parse(text))
-      assert.deepEqual(JSON.parse(stringify(parse(text))), JSON.parse(text))
-    }),
-  )
 })
 
 test('what exceeds a limit is refused, and what just reaches it is not', () => {
@@ -96,53 +82,11 @@ test('brackets, colons and digits in strings and keys do not count', () => {
   assert.deepEqual(parse(JSON.stringify(value)), value)
 })
 
-test('what JSON.parse refuses is refused also where a long number stands', () => {
-  const faults = [
-    '[1 2]',
-    '[1,]',
-    '{"a" 1}',
-    '{"a":1,}',
-    '{a:1}',
-    '[01]',
-    '[1.]',
-    '[.5]',
-    '[+1]',
-    '["a\tb"]',
-    '["\\x"]',
-  ]
-  faults.push('[nul]', '[truE]', '[1]]', '[', '{', '["a', '', '[1e]', '[--1]', '[\u00a01]', '[1][1]')
-  for (const fault of faults) {
-    const text = `[12345678901234567890,${fault}]`
-    assert.throws(() => JSON.parse(text), SyntaxError, fault)
-    assert.throws(() => parse(text), SyntaxError, fault)
-  }
-})
-
-test('a text with a long number reads as JSON.parse reads it, white space and escapes included', () => {
-  const spaced = fc.json().map((text) => `[ 12345678901234567890 ,\r\n\t${text} ]`)
-  fc.assert(
-    fc.property(spaced, (text) => {
-      assert.deepEqual(toDoubles(parse(text)), JSON.parse(text))
-    }),
-  )
-})
-
 /** JSON texts without white space whose numbers are written in any way. */
 const anyNumbers = fc
   .array(
     fc.oneof(
-      fc.constantFrom(
-        '1.10',
-        '1.0',
-        '-0',
-        '-0.0',
-        '1e2',
-        '1E+2',
-        '1e21',
-        '0.000001',
-        '0.0000001',
-        '-0.0000001',
-      ),
+      fc.constantFrom(...'1.10 1.0 -0 -0.0 1e2 1E+2 1e21 0.000001 0.0000001 -0.0000001'.split(' ')),
       fc.stringMatching(/^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,18})?(?:[eE][+-]?\d{1,3})?$/),
       fc.double({ noDefaultInfinity: true, noNaN: true }).map(String),
       fc.constant('"1.10"'),

@@ -30,7 +30,7 @@ export interface Told {
 
 const NODE = ['--import', join(ROOT, 'test/ladders/inject.mjs')]
 const SETTINGS = {
-  limits: { timeout: '1s', connectTimeout: '1s', writeTimeout: '1s', maxConnectionsPerAddress: 5_000 },
+  limits: { timeout: '1s', connectTimeout: '1s', writeTimeout: '1s' },
   drain: { grace: '0s' },
 }
 /** Milliseconds between two looks at what takes its time. */

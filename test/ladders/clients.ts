@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { createInterface } from 'node:readline'
-import { MODERN_META } from '../support/served.ts'
+import { MODERN_META, modernHeaders } from '../support/served.ts'
 import { ACCEPT, type Loose } from '../support/wire.ts'
 
 /** How a request ended. `gone`: its session has ended, and the client knows. */
@@ -281,9 +281,7 @@ class ModernTalker extends Talker {
       {
         ...POSTED,
         ...this.#own,
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': method,
-        ...(name !== undefined && { 'mcp-name': name }),
+        ...modernHeaders(method, name),
       },
       text,
     )

@@ -24,24 +24,12 @@ ladder({
   run: (rung) => started(rung, { storage: FILE, plants: PLANTS }),
 })
 
-ladder({
-  name: 'plants on disk',
-  seam: 'fs',
-  run: (rung) => planted(rung, PLANTS),
-})
+ladder({ name: 'plants on disk', seam: 'fs', run: (rung) => planted(rung, PLANTS) })
 
 for (const storage of [FOLDER, FILE])
-  ladder({
-    name: `config apply to a ${storage.type}`,
-    seam: 'fs',
-    run: (rung) => applied(rung, { storage }),
-  })
+  ladder({ name: `config apply to a ${storage.type}`, seam: 'fs', run: (rung) => applied(rung, { storage }) })
 
-ladder({
-  name: 'config rollback',
-  seam: 'fs',
-  run: (rung) => rolledBack(rung, FILE),
-})
+ladder({ name: 'config rollback', seam: 'fs', run: (rung) => rolledBack(rung, FILE) })
 
 ladder({
   name: 'reload of a folder',

@@ -29,7 +29,7 @@ export interface Home {
 export async function settle(rung: Rung, more: Record<string, unknown> = {}): Promise<Home> {
   const port = await freePort()
   const settings = join(rung.folder, 'plantgw.yaml')
-  const all = { port, pid: 'run/plantgw.pid', drain: { grace: '0s' }, ...more }
+  const all = { port, pid: 'plantgw.pid', drain: { grace: '0s' }, ...more }
   writeFileSync(settings, JSON.stringify(all))
   return { port, settings }
 }

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { stringify } from 'yaml'
+import { listening } from '../support/listening.ts'
 import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
+import { until } from '../support/until.ts'
 import { ACCEPT } from '../support/wire.ts'
 
 export const MIB = 1024 * 1024
@@ -69,13 +70,9 @@ export async function serveSmall(
 
 /** Serves HTTP on loopback until the test ends. */
 export async function serveHttp(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer(listener)
+  const port = await listening(t, server)
+  return `http://127.0.0.1:${port}`
 }
 
 /** Results are as long as answers. */
@@ -210,13 +207,4 @@ export async function openSse(t: TestContext, origin: string, prefix: string) {
   const stream = await listen(t, `${origin}${prefix}/sse`)
   await until(() => stream.data.length > 0)
   return { ...stream, messages: `${origin}${stream.data[0]}` }
-}
-
-/** Waits until something holds. */
-export async function until(holds: () => boolean | Promise<boolean>, limit = 60_000): Promise<void> {
-  const end = performance.now() + limit
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`still not so after ${limit} ms: ${holds}`)
-    await pause(20)
-  }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import {
   INITIALIZE,
   LONG,
@@ -14,7 +15,6 @@ import {
   script,
   serveHttp,
   serveSmall,
-  until,
   WHOLE,
 } from './harness.ts'
 

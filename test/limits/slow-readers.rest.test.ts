@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import {
   httpTool,
   LONG,
@@ -15,7 +16,6 @@ import {
   serveHttp,
   serveSmall,
   silent,
-  until,
 } from './harness.ts'
 
 // Clients that do not read what they are sent.
@@ -46,32 +46,28 @@ test('40 clients that never read answers of 9 MiB', LONG, async (t) => {
   assert.ok(peak < 450, `peak of ${peak} MiB`)
 })
 
-test(
-  'a client that takes nothing for writeTimeout is disconnected, and one that has nothing to take is not',
-  LONG,
-  async (t) => {
-    const api = await serveHttp(t, (_, response) => response.end(BIG))
-    const gateway = await serveSmall(t, [httpTool('/big', api)], { limits: { writeTimeout: '1s' } })
-    const url = `${gateway.origin}/big/mcp`
-    const session = await open(url)
-    const idle = await listen(t, url, session)
-    const socket = await silent(t, gateway.port, raw('/big/mcp', call, session))
-    const before = performance.now()
-    // Its end is seen by who sends, as it does not read.
-    const poke = setInterval(() => socket.write('\r\n'), 100)
-    t.after(() => clearInterval(poke))
-    await until(() => socket.destroyed)
-    assert.ok(performance.now() - before < 30_000)
-    assert.equal(idle.response.status, 200)
-    const quiet = await Promise.race([idle.ended.then(() => 'ended'), ping(url, session)])
-    assert.equal(quiet, 200)
-    // A slow reader that reads gets it all.
-    const response = await post(url, call, session)
-    let size = 0
-    for await (const chunk of response.body!) size += chunk.length
-    assert.ok(size > BIG.length)
-  },
-)
+test('a client that takes nothing for writeTimeout is disconnected, an idle one not', LONG, async (t) => {
+  const api = await serveHttp(t, (_, response) => response.end(BIG))
+  const gateway = await serveSmall(t, [httpTool('/big', api)], { limits: { writeTimeout: '1s' } })
+  const url = `${gateway.origin}/big/mcp`
+  const session = await open(url)
+  const idle = await listen(t, url, session)
+  const socket = await silent(t, gateway.port, raw('/big/mcp', call, session))
+  const before = performance.now()
+  // Its end is seen by who sends, as it does not read.
+  const poke = setInterval(() => socket.write('\r\n'), 100)
+  t.after(() => clearInterval(poke))
+  await until(() => socket.destroyed)
+  assert.ok(performance.now() - before < 30_000)
+  assert.equal(idle.response.status, 200)
+  const quiet = await Promise.race([idle.ended.then(() => 'ended'), ping(url, session)])
+  assert.equal(quiet, 200)
+  // A slow reader that reads gets it all.
+  const response = await post(url, call, session)
+  let size = 0
+  for await (const chunk of response.body!) size += chunk.length
+  assert.ok(size > BIG.length)
+})
 
 test('a GET stream that is not read: what floods it is bounded', LONG, async (t) => {
   const flood = `async ({ id, params }, send) => {

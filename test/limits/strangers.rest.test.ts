@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { modernHeaders } from '../support/served.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
 import { META } from '../upstream/harness.ts'
-import { LONG, proxied, rpc, script, serveSmall, until } from './harness.ts'
+import { LONG, proxied, rpc, script, serveSmall } from './harness.ts'
 
 // Callers of 2026-07-28 of whom nothing is known, in front of a server with sessions.
 
@@ -31,9 +33,7 @@ function client(t: TestContext, origin: string, headers: Record<string, string> 
       const all = {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': method,
-        ...(params.name && { 'mcp-name': params.name }),
+        ...modernHeaders(method, params.name),
         ...headers,
       }
       const sent = request(`${origin}/s/mcp`, { method: 'POST', agent, headers: all }, async (response) => {
@@ -88,23 +88,19 @@ test('isolation: shared is one session for all', LONG, async (t) => {
   assert.equal(one.split('#')[0], two.split('#')[0])
 })
 
-test(
-  'what a call was asked is answered on another connection, and lists cost no session of their own',
-  LONG,
-  async (t) => {
-    const gateway = await serveSmall(t, [proxied('/s', script(t, counting))])
-    const [a, b] = [client(t, gateway.origin), client(t, gateway.origin)]
-    const args = { name: 'x', arguments: { ask: true } }
-    const asked = await a.send('tools/call', args)
-    assert.equal(asked.resultType, 'input_required')
-    a.leave()
-    const [key] = Object.keys(asked.inputRequests) as [string]
-    const { requestState } = asked
-    const inputResponses = { [key]: { action: 'decline' } }
-    const answered = await b.send('tools/call', { ...args, inputResponses, requestState })
-    assert.match(answered.content[0].text, /#decline$/)
-    const before = (await pids(gateway.origin)).length
-    await Promise.all(Array.from({ length: 5 }, () => client(t, gateway.origin).send('tools/list')))
-    assert.ok((await pids(gateway.origin)).length <= before + 1)
-  },
-)
+test('a question is answered on another connection, and lists cost no session', LONG, async (t) => {
+  const gateway = await serveSmall(t, [proxied('/s', script(t, counting))])
+  const [a, b] = [client(t, gateway.origin), client(t, gateway.origin)]
+  const args = { name: 'x', arguments: { ask: true } }
+  const asked = await a.send('tools/call', args)
+  assert.equal(asked.resultType, 'input_required')
+  a.leave()
+  const [key] = Object.keys(asked.inputRequests) as [string]
+  const { requestState } = asked
+  const inputResponses = { [key]: { action: 'decline' } }
+  const answered = await b.send('tools/call', { ...args, inputResponses, requestState })
+  assert.match(answered.content[0].text, /#decline$/)
+  const before = (await pids(gateway.origin)).length
+  await Promise.all(Array.from({ length: 5 }, () => client(t, gateway.origin).send('tools/list')))
+  assert.ok((await pids(gateway.origin)).length <= before + 1)
+})

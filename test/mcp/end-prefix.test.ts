@@ -24,8 +24,8 @@ test('a session goes on where its prefix is served again before its calls have e
     drained = resolve
   })
   const busy = { busy: () => true, drain: () => ended, close() {} } as unknown as BackendSession
-  gone.served = busy
-  again.served = busy
+  gone.backendSession = busy
+  again.backendSession = busy
   registry.endPrefix('/p')
   again.serveBy({ busy: () => false, close() {} } as unknown as BackendSession)
   drained()

@@ -9,9 +9,7 @@ import { sample } from '../support/rest.ts'
 const message = fc
   .array(
     fc.constantFrom('{', '}', '"\u2028\u2029\u0085"', ':', '\t', ' ', '\n', '\r', '\r\n', 'data: x', ''),
-    {
-      maxLength: 30,
-    },
+    { maxLength: 30 },
   )
   .map((parts) => parts.join(''))
 
@@ -20,7 +18,7 @@ test('every message is one event for the parser of the SDKs, whatever its line b
     fc.property(message, fc.integer({ min: 0 }), (text, id) => {
       const read: unknown[] = []
       const parser = createParser({ onEvent: ({ id, data }) => read.push([id, data]) })
-      parser.feed(event(text, 'message', { id: String(id) }))
+      parser.feed(event(text, 'message', String(id)))
       // A stream of events has one kind of line break.
       assert.deepEqual(read, [[String(id), text.replaceAll(/\r\n?/g, '\n')]])
     }),

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../src/access/memory.ts'
 import type { Json } from '../../src/json/index.ts'
+import { jsonIn, partOf } from '../../src/json/shaping/index.ts'
 import { KeptResults } from '../../src/mcp/index.ts'
-import { jsonIn, partOf } from '../../src/shaping/index.ts'
 import { startEverything } from '../fixtures/everything/start.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import type { Loose } from '../support/wire.ts'
@@ -162,7 +162,7 @@ test('arguments that are wrong are named', async (t) => {
 
 test('results of others, of other prefixes and forged ones are not there, and rules of tools do not hide what is one’s own', async (t) => {
   const tokens = ['ann', 'bob'].map((caller) => ({ token: `a-long-token-of-${caller}`, caller }))
-  const auth = { mode: 'bearer', tokens }
+  const auth = { type: 'bearer', tokens }
   const authorize = { default: 'deny', rules: [{ tools: ['rows'] }] }
   const routers = ['/kept', '/twin'].map((prefix) => ({ server: 'kept', prefix, auth, authorize }))
   const { base } = await gatewayHere(t, configuration({ routers }))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { modernHeaders } from '../support/served.ts'
 import { ACCEPT } from '../support/wire.ts'
 import { answering, said } from '../upstream/answering.ts'
 import { META, open, proxied } from '../upstream/harness.ts'
@@ -31,7 +32,7 @@ test('null and an empty array are absent, and reach no server; numbers and texts
     assert.match((await post(call))[1], /hello/)
     const meta = { ...META, 'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' } }
     const modern = call.replace('"name"', `"_meta":${JSON.stringify(meta)},"name"`)
-    const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'a' }
+    const own = modernHeaders('tools/call', 'a')
     assert.match((await post(modern, own))[1], /hello/)
   }
   assert.ok(sent.every((params) => params === '{"name":"a"}'))

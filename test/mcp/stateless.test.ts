@@ -162,6 +162,7 @@ test('a client that leaves a subscription leaves nothing behind', async () => {
   const response = await stateless(app, 'subscriptions/listen', { notifications: {} })
   assert.equal(registry.counts().streams, 1)
   await response.body!.cancel()
+  await new Promise(setImmediate)
   assert.equal(registry.counts().streams, 0)
   registry.close()
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { PidFileError, pidFault, readPid, takePidFile } from '../../src/notify/pidfile.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
 
 const CONFIGURATION = `
@@ -16,9 +17,9 @@ tools: [{ name: now, description: A tool, method: GET, endpoint: "http://127.0.0
 /** A folder with a configuration and the settings of a gateway on a free port. */
 async function prepare(t: TestContext) {
   const folder = temporaryFolder(t)
-  const [file, pid, settings] = ['a.yaml', 'run/plantgw.pid', 'plantgw.yml'].map((name) => join(folder, name))
+  const [file, pid, settings] = ['a.yaml', 'plantgw.pid', 'plantgw.yml'].map((name) => join(folder, name))
   writeFileSync(file!, CONFIGURATION)
-  writeFileSync(settings!, `port: ${await freePort()}\npid: run/plantgw.pid\n`)
+  writeFileSync(settings!, `port: ${await freePort()}\npid: plantgw.pid\n`)
   const start = () => plantgw(t, ['serve', file!, '-s', settings!, '--log-format', 'json'])
   return { folder, file: file!, pid: pid!, settings: settings!, start }
 }
@@ -39,10 +40,15 @@ test('plantgw reload makes the gateway of the settings read its configurations a
   await gateway.until(/plantgw serves/)
   writeFileSync(file, CONFIGURATION.replaceAll('now', 'then'))
   const sent = await run(t, ['reload', '-s', settings])
-  assert.equal(sent.stdout, `sent SIGHUP to process ${gateway.child.pid}: see its log for the changes\n`)
+  const how = `sent SIGHUP to process ${gateway.child.pid}`
+  assert.equal(sent.stdout, `${how}: generation 2, changed a\n`)
   assert.equal(sent.code, 0)
   await gateway.until(/"trigger":"SIGHUP",.*"changed":\["a"\]/)
   assert.equal((await run(t, ['reload', '--pid', pid])).code, 0)
+  writeFileSync(file, 'name: a\nprot: 1\n')
+  const refused = await run(t, ['reload', '--pid', pid])
+  assert.deepEqual([refused.code, refused.stdout], [1, `${how}: generation 2, nothing changed\n`])
+  assert.match(refused.stderr, /^plantgw: it refused a: see its log\n.*: unknown key `prot`/)
 })
 
 test('a reload that comes while the gateway starts does not end it, and is done once it serves', async (t) => {
@@ -119,10 +125,7 @@ test('processes that serve something else are left alone', async (t) => {
 test('without a pid file, with one of a process that has ended, or with none named, the cure is told', async (t) => {
   const { folder, settings } = await prepare(t)
   const absent = await run(t, ['reload', '-s', settings])
-  assert.match(
-    absent.stderr,
-    /there is no such file .*run\/plantgw\.pid: start `plantgw serve` with this `pid`/,
-  )
+  assert.match(absent.stderr, /there is no such file .*\/plantgw\.pid: start `plantgw serve` with this `pid`/)
   const ended = await bystander(t)
   ended.kill('SIGKILL')
   await once(ended, 'exit')
@@ -133,8 +136,8 @@ test('without a pid file, with one of a process that has ended, or with none nam
     stale.stderr,
     /is stale, process \d+ (has ended|is not `plantgw serve`): start the gateway again/,
   )
-  const none = await run(t, ['reload'])
-  assert.match(none.stderr, /give --pid, or settings with a `notifier`, a `pid` or `admin.listen`/)
+  const none = await run(t, ['reload'], { cwd: folder, env: { PLANTGW_PORT: '1' } })
+  assert.match(none.stderr, /^plantgw: http:\/\/127\.0\.0\.1:1 refused the connection/)
   assert.deepEqual([absent.code, stale.code, none.code], [2, 2, 2])
 })
 
@@ -232,4 +235,30 @@ test('with a pid file and `admin.listen`, reload waits for the outcome and shows
   assert.equal(code, 1)
   assert.match(stdout, /^POST http:\/\/127\.0\.0\.1:\d+\/_reload: generation 1, nothing changed\n$/)
   assert.match(stderr, /^plantgw: it refused a: see its log\n.+: .*prot/)
+})
+
+test('links that others planted in a shared folder are not written through', (t) => {
+  const folder = temporaryFolder(t)
+  const [path, victim] = [join(folder, 'plantgw.pid'), join(folder, 'victim')]
+  writeFileSync(victim, 'precious\n')
+  // The name of the temporary file that was used once could be foreseen.
+  for (let pid = process.pid - 1; pid <= process.pid + 1; pid++) symlinkSync(victim, `${path}.${pid}`)
+  symlinkSync(join(folder, 'nowhere'), path)
+  const release = takePidFile(path)
+  assert.equal(readFileSync(victim, 'utf8'), 'precious\n')
+  assert.equal(readPid(path), process.pid)
+  assert.ok(lstatSync(path).isFile())
+  release()
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => !/^(?:victim|plantgw\.pid\.\d+)$/.test(name)),
+    [],
+  )
+})
+
+test('a pipe in the place of the pid file is refused, and nobody waits for it', (t) => {
+  const path = join(temporaryFolder(t), 'plantgw.pid')
+  execFileSync('mkfifo', [path])
+  assert.equal(readPid(path), undefined)
+  assert.throws(() => takePidFile(path), PidFileError)
+  assert.match(pidFault(path) ?? '', /it does not hold a process id/)
 })

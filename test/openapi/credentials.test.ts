@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readConfiguration } from '../../src/checks/index.ts'
+import { lintTemplates } from '../../src/checks/templates/index.ts'
 import { document, imported, operation, toolsOf } from './imported.ts'
 
 const text = (name: string, place: string, required = false) => ({
@@ -71,12 +73,22 @@ test('a credential that is not set is not sent', async () => {
     text('X-Auth-Token', 'header', true),
     text('api_key', 'cookie'),
   ]
-  const { send } = await toolsOf(operation({ parameters }))
+  const { send, text: yaml } = await toolsOf(operation({ parameters }))
   assert.deepEqual(await send(), {
     sent: 'GET https://api.example.com/v1/things',
     headers: {},
     body: undefined,
   })
+  const told = (env: Record<string, string>) =>
+    lintTemplates(readConfiguration({ file: '-', text: yaml }, env), env).map(
+      (one) => `${one.code} ${one.message}`,
+    )
+  assert.equal(told({}).filter((one) => one.startsWith('env-empty')).length, 3)
+  assert.match(
+    told({}).join(),
+    /env-empty the environment variable SHOP_TOKEN is not set, and its default is/,
+  )
+  assert.deepEqual(told(ENV), [])
 })
 
 test('names that only look like credentials stay arguments', async () => {
@@ -183,7 +195,7 @@ test('--bind: a fixed value is sent in the place of the argument', async () => {
   const { send, schema } = await toolsOf(POST, { bind }, { TITLE: 't"' })
   assert.deepEqual(Object.keys(schema().properties), ['expand'])
   assert.deepEqual(await send({ expand: 'e' }), {
-    sent: 'POST https://api.example.com/v1/a%20b%2Fc/x?limit=5&ids%5B%5D=one&expand=e',
+    sent: 'POST https://api.example.com/v1/a%20b%2Fc/x?expand=e&limit=5&ids%5B%5D=one',
     headers: { 'X-Team': 'none', 'Content-Type': 'application/json' },
     body: '{"count":7,"title":"t\\""}',
   })
@@ -244,4 +256,50 @@ test('a name that no operation has, and a value of another type', () => {
   assert.throws(() => imported(POST, { bind: { limit: 'many' } }), {
     message: '--bind limit: POST /{owner}/x takes integer there, not "many"',
   })
+})
+
+test('a client credentials flow becomes `credentials` of the server, with the scopes that operations need', () => {
+  const flows = {
+    clientCredentials: { tokenUrl: 'https://auth.example.com/token', scopes: { read: 'Reads' } },
+  }
+  const securitySchemes = { login: { type: 'oauth2', flows } }
+  const made = imported(operation({ security: [{ login: ['read'] }] }, { components: { securitySchemes } }))
+  const [{ text, variables }] = made.configurations as [(typeof made.configurations)[0]]
+  const env = { SHOP_LOGIN_CLIENT_ID: 'id', SHOP_LOGIN_CLIENT_SECRET: 'secret' }
+  const { configuration, findings } = readConfiguration({ file: '-', text }, env)
+  assert.deepEqual(findings, [])
+  const { type, tokenUrl, clientId, clientSecret, scopes } = configuration!.servers[0]!.credentials!
+  assert.deepEqual(
+    [type, tokenUrl, clientId, clientSecret, scopes],
+    ['clientCredentials', 'https://auth.example.com/token', 'id', 'secret', ['read']],
+  )
+  assert.deepEqual(
+    variables.map(({ name }) => name),
+    Object.keys(env),
+  )
+  assert.doesNotMatch(text, /Authorization/)
+})
+
+test('a login by OAuth or OpenID Connect that is not imported is said', () => {
+  const notes = (securitySchemes: object, security: object[]) =>
+    imported(operation({ security }, { components: { securitySchemes } })).notes
+  const code = { type: 'oauth2', flows: { authorizationCode: { tokenUrl: 'https://a.example.com/token' } } }
+  const oidc = { type: 'openIdConnect', openIdConnectUrl: 'https://a.example.com/.well-known' }
+  assert.match(
+    notes({ login: code }, [{ login: [] }]).join(),
+    /^login: the login by OAuth is not imported\. Calls send the token in SHOP_LOGIN, which the gateway does not/,
+  )
+  const authorizationUrl = 'https://a.example.com/authorize'
+  const whole = {
+    type: 'oauth2',
+    flows: { authorizationCode: { ...code.flows.authorizationCode, authorizationUrl } },
+  }
+  assert.match(
+    notes({ login: whole }, [{ login: [] }]).join(),
+    /write `credentials` of the server: `\{ type: oauth, for: caller, authorizationUrl: https:\/\/a\.example\.com\/authorize, tokenUrl: https:\/\/a\.example\.com\/token, clientId: "\$\{SHOP_LOGIN_CLIENT_ID\}", clientSecret: "\$\{SHOP_LOGIN_CLIENT_SECRET\}" \}`, or `for: gateway`$/,
+  )
+  assert.equal(notes({ login: code, sso: oidc }, [{ login: [] }, { sso: [] }]).length, 2)
+  assert.deepEqual(notes({ login: code, key: { type: 'http', scheme: 'bearer' } }, [{ key: [] }]), [])
+  const client = { type: 'oauth2', flows: { clientCredentials: { tokenUrl: 'https://a.example.com/token' } } }
+  assert.deepEqual(notes({ login: client }, [{ login: [] }]), [])
 })

@@ -127,14 +127,12 @@ test('tool names: valid, unique, short enough with the name of the server before
     }),
   )
   const names = list().map(({ name }) => name)
-  assert.deepEqual(names.slice(0, 6), [
-    'repos_list_for_org',
-    'repos_list_for_org_2',
-    'Repos_List_For_Org_3',
-    'get_d_by_id_e',
-    'unicode_name',
-    'get_g',
-  ])
+  assert.deepEqual(
+    names.slice(0, 6),
+    (
+      'repos_list_for_org repos_list_for_org_2 Repos_List_For_Org_3 get_d_by_id_e unicode_name ' + 'get_g'
+    ).split(' '),
+  )
   assert.equal(new Set(names).size, 8)
   for (const name of names) assert.ok(`shop__${name}`.length <= 64)
 })

@@ -35,8 +35,8 @@ export function imported(given: object | string, options: ImportOptions = {}): I
   return made
 }
 
-/** What only the document can change: words that do not tell its operations apart. */
-const ITS_WORDS: readonly string[] = ['hard-to-find', 'indistinct-tools']
+/** What only the document can change: words that are missing, or do not tell its operations apart. */
+const ITS_WORDS: readonly string[] = ['hard-to-find', 'indistinct-tools', 'missing-description', 'env-empty']
 
 /** What else `plantgw validate` finds in the configurations. */
 export async function findings({ configurations }: Imported): Promise<string[]> {

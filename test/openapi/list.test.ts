@@ -56,11 +56,7 @@ test('--list says what a selection leaves out, as JSON too', async (t) => {
   assert.deepEqual(tags, [{ name: 'orders', title: 'Orders of goods', description: 'What was bought.' }])
   assert.deepEqual(listed, [
     { operation: 'GET /orders', tags: ['orders'], summary: 'Lists orders' },
-    {
-      operation: 'TRACE /orders',
-      tags: ['orders'],
-      summary: '',
-    },
+    { operation: 'TRACE /orders', tags: ['orders'], summary: '' },
     { operation: 'GET /users/{id}', tags: ['users'], summary: 'One user', name: 'getUser' },
     { operation: 'GET /ping', tags: [], summary: '' },
   ])

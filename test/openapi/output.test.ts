@@ -156,10 +156,7 @@ test('clients of both SDKs take what an API really sends', async (t) => {
   const get = (operationId: string, schema: object) => ({
     get: { operationId, summary: operationId, responses: success(schema) },
   })
-  const paths = {
-    '/sloppy': get('sloppy', ref),
-    '/none': get('none', ref),
-  }
+  const paths = { '/sloppy': get('sloppy', ref), '/none': get('none', ref) }
   const made = imported(document(paths, { components, servers: [{ url: api.origin }] }))
   const { port } = await served(t, [parse(made.configurations[0]!.text)])
   const url = new URL(`http://127.0.0.1:${port}/shop/mcp`)

@@ -177,3 +177,20 @@ test('a folder may have other configurations with tools of the same names, and w
   assert.match((await update('bytes.yaml')).stderr, /bytes.yaml: it is not UTF-8 text/)
   assert.match((await update('/dev/null')).stderr, /it is not a regular file/)
 })
+
+test('--update gives a file of an earlier release the base URL that new tools need', async (t) => {
+  const { cwd, text, update, read } = await edited(t)
+  const long = text
+    .replace('    baseUrl: https://api.example.com/v1\n', '    config: { url: https://api.example.com/v1 }\n')
+    .replace(/endpoint: (.*)/g, 'endpoint: "{{.Config.url}}$1"')
+  writeFileSync(join(cwd, 'shop.yaml'), long)
+  await update()
+  assert.match(read(), /baseUrl: https:\/\/api\.example\.com\/v1/)
+  const rendered = await Promise.all(
+    ['addedLater', 'listOrders'].map((tool) => run(t, ['render', 'shop.yaml', tool], { cwd })),
+  )
+  assert.deepEqual(
+    rendered.map(({ stdout }) => stdout.split('\n')[0]),
+    ['GET https://api.example.com/v1/new', 'GET https://api.example.com/v1/orders'],
+  )
+})

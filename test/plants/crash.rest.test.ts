@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Pool } from 'undici'
 import type { PlantStorage } from '../../src/config/model.ts'
-import { StoreError } from '../../src/durable/store-error.ts'
 import { openPlants } from '../../src/plants/index.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { ownDatabase } from '../support/services.ts'
 import { call, folder, TOKENS } from './helpers.ts'
 import { SERVERS } from './servers.ts'
@@ -18,7 +18,6 @@ interface Served {
   /** Resolves with the status once the answer is here. */
   create(id: bigint): Promise<number>
   remove(id: bigint): Promise<number>
-  list(): Promise<unknown>
 }
 
 async function served(t: TestContext, storage: PlantStorage): Promise<Served> {
@@ -39,7 +38,6 @@ async function served(t: TestContext, storage: PlantStorage): Promise<Served> {
     child,
     create: (id) => send('POST', '/plants', `{"id":${id},"name":"${id}"}`),
     remove: (id) => send('DELETE', `/plants/${id}`),
-    list: async () => (await pool.request({ method: 'GET', path: '/plants', headers })).body.json(),
   }
 }
 
@@ -59,11 +57,7 @@ async function survivors(storage: PlantStorage): Promise<Set<bigint>> {
   return ids
 }
 
-const kinds: {
-  type: string
-  skip: string | false
-  storage: (t: TestContext) => Promise<PlantStorage>
-}[] = [
+const kinds: { type: string; skip: string | false; storage: (t: TestContext) => Promise<PlantStorage> }[] = [
   {
     type: 'lowdb',
     skip: false,
@@ -77,18 +71,6 @@ const kinds: {
 ]
 
 for (const { type, skip, storage: made } of kinds) {
-  test(`${type}: a thousand concurrent creates all survive kill -9 right after their answers`, {
-    skip,
-  }, async (t) => {
-    const storage = await made(t)
-    const { child, create } = await served(t, storage)
-    const ids = Array.from({ length: 1000 }, (_, index) => 2n ** 63n - 1n - BigInt(index))
-    const statuses = await Promise.all(ids.map(create))
-    await kill(child)
-    assert.deepEqual(new Set(statuses), new Set([200]))
-    assert.deepEqual(await survivors(storage), new Set(ids))
-  })
-
   test(`${type}: what was answered before kill -9 in the midst of many changes is there, deletes too`, {
     skip,
   }, async (t) => {
@@ -124,20 +106,6 @@ for (const { type, skip, storage: made } of kinds) {
     assert.ok(created.size >= ROUNDS * 40 && deleted.size > 0)
   })
 }
-
-for (const { type, server, skip } of SERVERS)
-  test(`${type}: two processes that start at once on an empty database share it`, { skip }, async (t) => {
-    const storage: PlantStorage = { type, url: await ownDatabase(t, server) }
-    const both = await Promise.all([served(t, storage), served(t, storage)])
-    const ids = Array.from({ length: 100 }, (_, index) => BigInt(index))
-    const statuses = await Promise.all(ids.map((id) => Promise.all(both.map(({ create }) => create(id)))))
-    for (const pair of statuses) assert.deepEqual(pair.sort(), [200, 400])
-    const [one, other] = await Promise.all(both.map(({ list }) => list()))
-    assert.equal((one as unknown[]).length, 100)
-    assert.deepEqual(one, other)
-    assert.equal(await both[0]!.remove(7n), 204)
-    assert.equal(await both[1]!.remove(7n), 404)
-  })
 
 test('lowdb: a second process is refused while the first one lives, and told which one it is', async (t) => {
   const file = join(await folder(t), 'plants.json')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultOf, messageOf } from '../../src/durable/sql-faults.ts'
 import { openSqlStore } from '../../src/plants/sql.ts'
+import { faultOf, messageOf } from '../../src/store/sql-faults.ts'
 import { ownDatabase } from '../support/services.ts'
 import { PATIENT, SERVERS } from './servers.ts'
 

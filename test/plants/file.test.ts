@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { targetOf } from '../../src/durable/lock.ts'
-import { StoreError, writeError } from '../../src/durable/store-error.ts'
 import { openPlants } from '../../src/plants/index.ts'
 import { openFile } from '../../src/plants/store-file.ts'
+import { targetOf } from '../../src/store/lock.ts'
+import { StoreError, writeError } from '../../src/store/store-error.ts'
 import { call, folder, TOKENS } from './helpers.ts'
 
 const ann = { basePath: '/', tokens: TOKENS }
@@ -25,10 +25,7 @@ test('folders are made, the file is private, and nothing else is left beside it'
   assert.ok(Number.isSafeInteger(place))
   assert.deepEqual(
     { version, plants },
-    {
-      version: 1,
-      plants: [{ id: '-9223372036854775808', owner: 'ann', place, name: 'Fern' }],
-    },
+    { version: 1, plants: [{ id: '-9223372036854775808', owner: 'ann', place, name: 'Fern' }] },
   )
 })
 
@@ -108,10 +105,7 @@ test('a write that fails is answered 500 and logged, is not listed, and the next
   const lines: unknown[] = []
   const { app, close } = await openPlants(
     { ...ann, storage: lowdb(file) },
-    {
-      error: (...line: unknown[]) => lines.push(line),
-      info: (...line: unknown[]) => lines.push(line),
-    },
+    { error: (...line: unknown[]) => lines.push(line), info: (...line: unknown[]) => lines.push(line) },
   )
   t.after(close)
   await call(app, '/plants', { body: '{"id":1,"name":"kept"}' })

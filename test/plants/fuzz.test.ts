@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { parse } from '../../src/json/index.ts'
 import { int64, int64OfJson } from '../../src/plants/int64.ts'
 import { FormatError, read, write } from '../../src/plants/plant-format.ts'
-import { parseNewPlant, Refusal } from '../../src/plants/request-body.ts'
 import { sample } from '../support/rest.ts'
 import { appOn, call, memory } from './helpers.ts'
 
@@ -15,18 +14,6 @@ const anyInt64 = fc.bigInt({ min: MIN, max: MAX })
 const edge = fc
   .tuple(fc.constantFrom(MIN, MAX, 2n ** 53n, -(2n ** 53n), 0n), fc.bigInt({ min: -3n, max: 3n }))
   .map(([a, b]) => a + b)
-
-test('any bytes as a body are a plant or a refusal with 400', () => {
-  fc.assert(
-    fc.property(
-      fc.oneof(fc.uint8Array(), fc.string().map(Buffer.from), fc.json().map(Buffer.from)),
-      (bytes) => {
-        const result = parseNewPlant(bytes)
-        if (result instanceof Refusal) assert.equal(result.status, 400)
-      },
-    ),
-  )
-})
 
 test('any object with the fields of a plant is answered 200 or 400, and stored exactly when 200', async () => {
   const field = fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue())
@@ -41,38 +28,6 @@ test('any object with the fields of a plant is answered 200 or 400, and stored e
       assert.equal(written.length, response.status === 200 ? 1 : 0)
       if (response.status !== 200) return assert.equal(answer.error, 400)
       assert.deepEqual(answer, tag === undefined ? { name } : { name, tag })
-    }),
-  )
-})
-
-test('a create is taken just when the three fields are sound', async () => {
-  const id = fc.oneof(anyInt64, edge)
-  await fc.assert(
-    fc.asyncProperty(id, fc.string({ unit: 'binary' }), async (value, name) => {
-      const { store, written } = memory()
-      const app = appOn(store)
-      const body = `{"id":${value},"name":${JSON.stringify(name)}}`
-      const sound = value >= MIN && value <= MAX
-      assert.equal((await call(app, '/plants', { body })).status, sound ? 200 : 400)
-      if (sound) assert.deepEqual([...written[0]!.keys()], [value])
-      const deleted = await call(app, `/plants/${value}`, { method: 'DELETE' })
-      assert.equal(deleted.status, sound ? 204 : 400)
-    }),
-  )
-})
-
-test('any path below /plants is answered without a fault of the server', async () => {
-  const app = appOn(memory().store)
-  const segment = fc.oneof(
-    fc.string({ unit: 'binary-ascii' }).map((text) => text.replace(/[^!-~]/g, '%')),
-    fc.string({ unit: 'grapheme' }).map(encodeURIComponent),
-    fc.stringMatching(/^[-+ 0-9.exn%]{0,24}$/).map((text) => text.replaceAll(' ', '%20')),
-  )
-  const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH')
-  await fc.assert(
-    fc.asyncProperty(segment, method, async (text, verb) => {
-      const response = await call(app, `/plants/${text}`, { method: verb })
-      assert.ok(response.status < 500, `${response.status}`)
     }),
   )
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type DatabaseType, LIMITS, type Limits } from '../../src/durable/database.ts'
+import { type DatabaseType, LIMITS, type Limits } from '../../src/store/database.ts'
 import { mysqlUrl, postgresUrl, skipUnless, statement } from '../support/services.ts'
 
 /** The servers of the tests, and why one is left out. */

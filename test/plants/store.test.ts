@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { StoreError } from '../../src/durable/store-error.ts'
 import { lowdbStore } from '../../src/plants/lowdb.ts'
 import { openFile } from '../../src/plants/store-file.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { contract } from './contract.ts'
 import { deferred, folder, listed, memory } from './helpers.ts'
 

@@ -303,7 +303,7 @@ export const LIMITS: Chapter = {
       ],
       send: { path: '/open/mcp', body: INITIALIZE() },
       answer: { status: 503, error: -32603, headers: { 'retry-after': '5' } },
-      why: '`limits.maxSessionsPerCaller`: 2 here. Sessions in use are not ended.',
+      why: 'A tenth of `limits.maxSessions`: 2 here. Sessions in use are not ended.',
     },
     {
       when: 'more calls at once than one caller may have',
@@ -314,7 +314,7 @@ export const LIMITS: Chapter = {
         body: Array.from({ length: 4 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
       },
       answer: { status: 503, error: -32603, headers: { 'retry-after': '5' } },
-      why: '`limits.maxCallsPerCaller`: 3 here.',
+      why: 'A quarter of `limits.maxCallsPerPrefix`: 3 here.',
     },
     {
       when: 'a response above `limits.maxResponseSize`',
@@ -342,12 +342,7 @@ const page = (
   status: number,
   why: string,
   more: Partial<Refusal['answer']> = {},
-): Refusal => ({
-  when,
-  send,
-  answer: { status, error: 'page', ...more },
-  why,
-})
+): Refusal => ({ when, send, answer: { status, error: 'page', ...more }, why })
 const signed = (name: string, value: string): Refusal => ({
   when: `\`${name}\`, without an admin token`,
   gateway: 'open',
@@ -387,9 +382,8 @@ export const PAGES: Chapter = {
     page(
       '/_reload with the token of a tenant',
       { path: '/_reload', headers: bearer('green') },
-      401,
+      403,
       'A reload concerns all tenants; `/_status` shows the part of the tenant.',
-      { challenge: 'Bearer error="invalid_token"' },
     ),
     page(
       '/_status with a token of a tenant that has expired',

@@ -15,14 +15,14 @@ const without: Refusal[] = (
     ['POST', '/jwt/message?sessionId=x', '/jwt/sse'],
   ] as const
 ).map(([method, path, endpoint]) => ({
-  when: `\`mode: jwt\`, no token, ${method} ${path}`,
+  when: `\`type: jwt\`, no token, ${method} ${path}`,
   send: { method, path },
   answer: { status: 401, error: -32600, challenge: challengeAt(endpoint, 'plants:read') },
   why: 'The challenge names the metadata of this endpoint (RFC 9728, 5.1), where a client finds the authorization server. Without a token it has no `error` (RFC 6750, 3).',
 }))
 
 const bad = (when: string, token: string, why: string): Refusal => ({
-  when: `\`mode: jwt\`, ${when}`,
+  when: `\`type: jwt\`, ${when}`,
   send: call('/jwt', bearer(token)),
   answer: { status: 401, error: -32600, challenge: challengeAt('/jwt/mcp', 'plants:read', 'invalid_token') },
   why,
@@ -35,65 +35,65 @@ const CLAIM = 'Ask the authorization server for a token with this claim.'
 export const LOGIN: Chapter = {
   title: 'Logging in',
   about:
-    'Before a message is read. `/bearer` has `mode: bearer`, `/jwt` has `mode: jwt` with `scopes: [plants:read]`, `/introspection` has `mode: introspection`; `publicUrl` is `https://tools.example.com`.',
+    'Before a message is read. `/bearer` has `type: bearer`, `/jwt` has `type: jwt` with `scopes: [plants:read]`, `/introspection` has `type: introspection`; `publicUrl` is `https://tools.example.com`.',
   rows: [
     {
-      when: '`mode: bearer`, no token',
+      when: '`type: bearer`, no token',
       send: call('/bearer'),
       answer: { status: 401, error: -32600, challenge: OWN },
       why: 'Send `Authorization: Bearer <token>`.',
     },
     {
-      when: '`mode: bearer`, an unknown token',
-      send: call('/bearer', { authorization: 'Bearer nobody-has-this-token' }),
+      when: '`type: bearer`, an unknown token',
+      send: call('/bearer', { authorization: 'Bearer unknown-token' }),
       answer: { status: 401, error: -32600, challenge: `${OWN} error="invalid_token"` },
       why: 'The token is not in `tokens`.',
     },
     {
-      when: '`mode: bearer`, a token that has expired',
+      when: '`type: bearer`, a token that has expired',
       send: call('/bearer', { authorization: 'Bearer the-old-token-of-the-agent' }),
       answer: { status: 401, error: -32600, challenge: `${OWN} error="invalid_token"` },
       why: 'Its `expires` is over.',
     },
     {
-      when: '`mode: bearer`, the digest in place of the token',
+      when: '`type: bearer`, the digest in place of the token',
       send: call('/bearer', { authorization: 'Bearer sha256:<digest>' }),
       answer: { status: 401, error: -32600, challenge: `${OWN} error="invalid_token"` },
       why: 'A digest in the file opens nothing.',
     },
     {
-      when: '`mode: bearer`, the token by Basic',
+      when: '`type: bearer`, the token by Basic',
       send: call('/bearer', { authorization: 'Basic YWdlbnQ6YWdlbnQ=' }),
       answer: { status: 401, error: -32600, challenge: OWN },
       why: 'The scheme is Bearer.',
     },
     {
-      when: '`mode: bearer`, the token without a scheme',
+      when: '`type: bearer`, the token without a scheme',
       send: call('/bearer', { authorization: '<token agent>' }),
       answer: { status: 401, error: -32600, challenge: OWN },
       why: 'Write `Bearer` before the token.',
     },
     {
-      when: '`mode: bearer`, the token in the query',
+      when: '`type: bearer`, the token in the query',
       send: { ...call('/bearer'), path: '/bearer/mcp?access_token=<token agent>' },
       answer: { status: 401, error: -32600, challenge: OWN },
       why: 'URLs are logged; the query is not read.',
     },
     {
-      when: '`mode: bearer`, a token of another router',
+      when: '`type: bearer`, a token of another router',
       send: call('/bearer', bearer('ops')),
       answer: { status: 401, error: -32600, challenge: `${OWN} error="invalid_token"` },
       why: 'Each router has its own tokens.',
     },
     {
-      when: '`mode: bearer`, no token, GET /bearer/sse',
+      when: '`type: bearer`, no token, GET /bearer/sse',
       send: { method: 'GET', path: '/bearer/sse' },
       answer: { status: 401, error: -32600, challenge: OWN },
       why: 'All endpoints of the prefix want the token.',
     },
     ...without,
     {
-      when: '`mode: jwt`, Bearer without a token',
+      when: '`type: jwt`, Bearer without a token',
       send: call('/jwt', { authorization: 'Bearer ' }),
       answer: {
         status: 401,
@@ -103,13 +103,13 @@ export const LOGIN: Chapter = {
       why: 'There is nothing behind the scheme.',
     },
     {
-      when: '`mode: jwt`, another scheme',
+      when: '`type: jwt`, another scheme',
       send: call('/jwt', { authorization: 'Basic YWdlbnQ6YWdlbnQ=' }),
       answer: { status: 401, error: -32600, challenge: challengeAt('/jwt/mcp', 'plants:read') },
       why: 'Credentials of another scheme are no token, so the challenge has no `error`.',
     },
     {
-      when: '`mode: jwt`, two tokens in one header',
+      when: '`type: jwt`, two tokens in one header',
       send: call('/jwt', { authorization: 'Bearer <token good>, Bearer <token good>' }),
       answer: {
         status: 401,
@@ -119,25 +119,25 @@ export const LOGIN: Chapter = {
       why: 'A request has one token.',
     },
     {
-      when: '`mode: jwt`, a wrong token, then a good one in another header',
+      when: '`type: jwt`, a wrong token, then a good one in another header',
       send: call('/jwt', { authorization: ['Bearer <token expired>', 'Bearer <token good>'] }),
       answer: { status: 400, error: -32600 },
       why: 'A proxy could have judged the other one.',
     },
     {
-      when: '`mode: jwt`, a good token, then a wrong one in another header',
+      when: '`type: jwt`, a good token, then a wrong one in another header',
       send: call('/jwt', { authorization: ['Bearer <token good>', 'Bearer <token expired>'] }),
       answer: { status: 400, error: -32600 },
       why: 'A proxy could have judged the other one.',
     },
     {
-      when: '`mode: bearer`, the same token in two headers',
+      when: '`type: bearer`, the same token in two headers',
       send: call('/bearer', { authorization: ['Bearer <token agent>', 'bearer <token agent>'] }),
       answer: { status: 400, error: -32600 },
       why: 'A request has one token.',
     },
     {
-      when: '`mode: jwt`, a token that is bound to a key of its client (`cnf`)',
+      when: '`type: jwt`, a token that is bound to a key of its client (`cnf`)',
       send: call('/jwt', bearer('bound')),
       answer: {
         status: 401,
@@ -147,7 +147,7 @@ export const LOGIN: Chapter = {
       why: 'A thief could use it here, because the gateway does not check the key. Ask for a token without DPoP or mTLS.',
     },
     {
-      when: '`mode: jwt`, a token for a logout',
+      when: '`type: jwt`, a token for a logout',
       send: call('/jwt', bearer('logout')),
       answer: {
         status: 401,
@@ -157,7 +157,7 @@ export const LOGIN: Chapter = {
       why: '`typ` of an access token is `at+jwt` (RFC 9068, 4), `JWT`, or absent.',
     },
     {
-      when: '`mode: jwt`, a good token in the query',
+      when: '`type: jwt`, a good token in the query',
       send: { ...call('/jwt'), path: '/jwt/mcp?access_token=<token good>' },
       answer: {
         status: 400,
@@ -167,7 +167,7 @@ export const LOGIN: Chapter = {
       why: 'URLs are logged: MCP forbids tokens in the query.',
     },
     {
-      when: '`mode: jwt`, a token in the query and one in the header',
+      when: '`type: jwt`, a token in the query and one in the header',
       send: { ...call('/jwt', bearer('good')), path: '/jwt/mcp?access_token=x' },
       answer: {
         status: 400,
@@ -176,7 +176,7 @@ export const LOGIN: Chapter = {
       },
       why: 'More than one way to send a token is refused (RFC 6750, 3.1).',
     },
-    bad('not a JWT', 'opaque', 'The authorization server issues opaque tokens: use `mode: introspection`.'),
+    bad('not a JWT', 'opaque', 'The authorization server issues opaque tokens: use `type: introspection`.'),
     bad('`alg: none`', 'none', 'It is not signed.'),
     bad('`alg: HS256`', 'HS256', 'A shared secret that checks tokens can also make them (RFC 8725, 2.1).'),
     bad('signed with a key of somebody else', 'forged', 'The signature is not of a key of the issuer.'),
@@ -207,10 +207,10 @@ export const LOGIN: Chapter = {
     bad('the host of the gateway as audience', 'host', 'The resource is the endpoint, not the host.'),
     bad('no `aud`', 'no aud', CLAIM),
     bad('an audience that is an object', 'object aud', '`aud` is a text or a list.'),
-    bad('expired', 'expired', 'Refresh the token, or compare the clocks of both machines (`clockSkew`).'),
+    bad('expired', 'expired', 'Refresh the token, or compare the clocks of both machines.'),
     bad('no `exp`', 'no exp', CLAIM),
     bad('`exp` as a text', 'text exp', '`exp` is a number (RFC 7519, 2).'),
-    bad('not valid yet', 'nbf', '`nbf` is in the future: compare the clocks of both machines (`clockSkew`).'),
+    bad('not valid yet', 'nbf', '`nbf` is in the future: compare the clocks of both machines.'),
     bad('no `sub` and no `client_id`', 'no sub', 'Its sessions would have no owner.'),
     bad(
       'of the type of an ID token, for a client',
@@ -218,7 +218,7 @@ export const LOGIN: Chapter = {
       'Send the access token: an ID token names the client as audience.',
     ),
     {
-      when: '`mode: jwt`, a scope is missing',
+      when: '`type: jwt`, a scope is missing',
       send: call('/jwt', bearer('scopeless')),
       answer: {
         status: 403,
@@ -228,7 +228,7 @@ export const LOGIN: Chapter = {
       why: 'Ask for a token with the scopes of the challenge (step-up).',
     },
     {
-      when: '`mode: jwt`, a scope is missing, GET',
+      when: '`type: jwt`, a scope is missing, GET',
       send: { method: 'GET', path: '/jwt/mcp', headers: bearer('scopeless') },
       answer: {
         status: 403,
@@ -238,7 +238,7 @@ export const LOGIN: Chapter = {
       why: 'Every method wants the scopes.',
     },
     {
-      when: '`mode: jwt`, a scope in another case',
+      when: '`type: jwt`, a scope in another case',
       send: call('/jwt', bearer('case')),
       answer: {
         status: 403,
@@ -248,13 +248,13 @@ export const LOGIN: Chapter = {
       why: 'Scopes are case-sensitive (RFC 6749, 3.3).',
     },
     {
-      when: '`mode: jwt`, the issuer does not respond',
+      when: '`type: jwt`, the issuer does not respond',
       send: call('/jwt-down', bearer('good')),
       answer: UNAVAILABLE,
       why: 'The gateway has never seen the keys. Look whether it reaches the issuer (`plantgw check-endpoints`).',
     },
     {
-      when: '`mode: jwt`, no token, from a web page',
+      when: '`type: jwt`, no token, from a web page',
       send: call('/jwt', { origin: APP }),
       answer: {
         status: 401,
@@ -269,10 +269,10 @@ export const LOGIN: Chapter = {
       why: 'Refusals have the headers of CORS, so that the page can read the challenge.',
     },
     {
-      when: '`mode: introspection`, no token',
+      when: '`type: introspection`, no token',
       send: call('/introspection'),
       answer: { status: 401, error: -32600, challenge: challengeAt('/introspection/mcp', 'plants:read') },
-      why: 'As with `mode: jwt`.',
+      why: 'As with `type: jwt`.',
     },
     ...(
       [
@@ -284,7 +284,7 @@ export const LOGIN: Chapter = {
         ['a scope is missing', 'introspected scopeless', 403],
       ] as const
     ).map(([when, token, status]) => ({
-      when: `\`mode: introspection\`, ${when}`,
+      when: `\`type: introspection\`, ${when}`,
       send: call('/introspection', bearer(token)),
       answer: {
         status,
@@ -298,25 +298,25 @@ export const LOGIN: Chapter = {
       why: 'The answer of the issuer (RFC 7662) is checked like the claims of a JWT.',
     })),
     {
-      when: '`mode: jwt`, the issuer has more than 100 keys',
+      when: '`type: jwt`, the issuer has more than 100 keys',
       send: call('/jwt-many', bearer('many')),
       answer: UNAVAILABLE,
       why: 'A key set has at most 256 KiB and 100 keys. The log names the limit.',
     },
     {
-      when: '`mode: jwt`, the metadata are those of another issuer',
+      when: '`type: jwt`, the metadata are those of another issuer',
       send: call('/jwt-mixup', bearer('mixup')),
       answer: UNAVAILABLE,
       why: 'Its `issuer` must be the one of the router (RFC 8414, 3.3): another server could vouch for tokens.',
     },
     {
-      when: '`mode: introspection`, an answer of 10 MB',
+      when: '`type: introspection`, an answer of 10 MB',
       send: call('/introspection', bearer('large')),
       answer: UNAVAILABLE,
       why: 'The rest is not read.',
     },
     {
-      when: '`mode: introspection`, the issuer does not respond',
+      when: '`type: introspection`, the issuer does not respond',
       send: call('/introspection-down', bearer('unknown')),
       answer: UNAVAILABLE,
       why: 'The token cannot be checked.',
@@ -337,7 +337,7 @@ export const LOGIN: Chapter = {
       when: 'metadata of a prefix without authorization server',
       send: { method: 'GET', path: '/.well-known/oauth-protected-resource/bearer/mcp' },
       answer: { status: 404, error: 'page' },
-      why: 'Only `mode: jwt` and `mode: introspection` have metadata.',
+      why: 'Only `type: jwt` and `type: introspection` have metadata.',
     },
     {
       when: 'metadata, POST',

@@ -93,7 +93,7 @@ export const HTTP: Chapter = {
         when: `\`Host: ${host}\``,
         send: call({ host }),
         answer: { status: 400, error: 'page' },
-        why: 'It is no host with a port.',
+        why: 'Not a valid host and port.',
       }),
     ),
     ...['/open\\mcp', '*', 'http://[/open/mcp', 'ftp://127.0.0.1/open/mcp'].map(
@@ -101,7 +101,7 @@ export const HTTP: Chapter = {
         when: `the target \`${path}\``,
         send: { ...call(), path },
         answer: { status: 400, error: 'page' },
-        why: 'It is no path, and no URL of HTTP.',
+        why: 'Neither a path nor an HTTP URL.',
       }),
     ),
     {

@@ -1,3 +1,7 @@
+import { META } from '../support/wire.ts'
+
+export { META }
+
 /** The gateways that `world.ts` serves. */
 export type GatewayName = 'main' | 'small' | 'open' | 'tls'
 
@@ -43,10 +47,6 @@ export interface Chapter {
   rows: readonly Refusal[]
 }
 
-export const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 const MIRRORED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',

@@ -236,8 +236,8 @@ function settingsOf(folder: string): Record<GatewayName, object> {
         maxEventLoopDelay: '10m',
         maxRequestSize: '4KiB',
         maxResponseSize: '1KiB',
-        maxSessionsPerCaller: 2,
-        maxCallsPerCaller: 3,
+        maxSessions: 20,
+        maxCallsPerPrefix: 12,
       },
     },
     open: { publicUrl: PUBLIC },
@@ -311,16 +311,16 @@ function configurations({ api, issuer, down, many, mixup }: Behind, gateway: Gat
     { token: 'the-old-token-of-the-agent', caller: 'agent', expires: '2020-01-01' },
   ]
   const open = http('/open', items, { cors })
-  const byToken = http('/bearer', [getItem], { auth: { mode: 'bearer', tokens } })
+  const byToken = http('/bearer', [getItem], { auth: { type: 'bearer', tokens } })
   if (gateway === 'small') return [open, byToken, http('/batches', [getItem])]
   if (gateway !== 'main') return [open]
   const jwt = (url: string, more: object = {}) => ({
-    auth: { mode: 'jwt', issuers: [{ issuer, jwksUrl: `${url}/jwks` }], scopes: ['plants:read'], ...more },
+    auth: { type: 'jwt', issuers: [{ issuer, jwksUrl: `${url}/jwks` }], scopes: ['plants:read'], ...more },
     cors,
   })
   const introspection = (url: string) => ({
     auth: {
-      mode: 'introspection',
+      type: 'introspection',
       issuers: [
         {
           issuer,
@@ -359,8 +359,8 @@ function configurations({ api, issuer, down, many, mixup }: Behind, gateway: Gat
     byToken,
     http('/jwt', [getItem], jwt(issuer)),
     http('/jwt-down', [getItem], jwt(down)),
-    http('/jwt-many', [getItem], { auth: { mode: 'jwt', issuers: [{ issuer: many }] } }),
-    http('/jwt-mixup', [getItem], { auth: { mode: 'jwt', issuers: [{ issuer: mixup }] } }),
+    http('/jwt-many', [getItem], { auth: { type: 'jwt', issuers: [{ issuer: many }] } }),
+    http('/jwt-mixup', [getItem], { auth: { type: 'jwt', issuers: [{ issuer: mixup }] } }),
     http('/introspection', [getItem], introspection(issuer)),
     http('/introspection-down', [getItem], introspection(down)),
     http(

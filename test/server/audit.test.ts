@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { fill, smallDisk } from '../support/disk.ts'
+import { listening } from '../support/listening.ts'
 import { ROOT, temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders, type Served, served } from '../support/served.ts'
 import type { Loose } from '../support/wire.ts'
@@ -28,10 +28,9 @@ const SERVER = `require('node:readline').createInterface({ input: process.stdin 
 })`
 
 async function api(t: TestContext, says = 'ok'): Promise<string> {
-  const server = createServer((_, response) => response.end(says)).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.after(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const server = createServer((_, response) => response.end(says))
+  const port = await listening(t, server)
+  return `http://127.0.0.1:${port}/`
 }
 
 const shop = (endpoint: string) => ({
@@ -40,10 +39,7 @@ const shop = (endpoint: string) => ({
     {
       server: 'shop',
       prefix: '/shop',
-      auth: {
-        mode: 'bearer',
-        tokens: [{ token: 'token-of-ann', caller: 'ann', scopes: ['read'] }],
-      },
+      auth: { type: 'bearer', tokens: [{ token: 'token-of-ann', caller: 'ann', scopes: ['read'] }] },
       authorize: {
         rules: [{ tools: ['get_*'] }, { tools: ['delete_*'], scopes: ['write'] }, { prompts: ['*'] }],
       },
@@ -106,7 +102,7 @@ test('names that clients choose steer no terminal and end no line', TIMEOUT, asy
 
 test('refused credentials that no limit counts do not fill the disk', TIMEOUT, async (t) => {
   const path = join(temporaryFolder(t), 'audit.jsonl')
-  const auth = { mode: 'jwt', issuers: [{ issuer: 'https://auth.example.com' }] }
+  const auth = { type: 'jwt', issuers: [{ issuer: 'https://auth.example.com' }] }
   const more = { publicUrl: 'https://tools.example.com' }
   const gateway = await served(t, [open(await api(t), { auth })], settingsOf(path, {}, more))
   for (let i = 0; i < 200; i++) await gateway.post('/open/mcp?access_token=x', {})
@@ -129,46 +125,40 @@ function documented(): Map<string, { always: string[]; perhaps: string[] }> {
   )
 }
 
-test(
-  'a batch that is passed on has a line for each of its requests, and is compared with pins',
-  TIMEOUT,
-  async (t) => {
-    const path = join(temporaryFolder(t), 'audit.jsonl')
-    const server = await batching(t, [DECLARED])
-    const mcp = { name: 's', type: 'streamable-http', url: server.url, pin: 'warn' }
-    const batches = { name: 'batches', routers: [{ server: 's', prefix: '/batches' }], mcpServers: [mcp] }
-    const pinned = { say: { ...DECLARED, description: 'Says.' } }
-    const gateway = await served(t, [batches], {
-      ...settingsOf(path),
-      lock: { version: 1, servers: { 'batches/s': { tools: pinned, prompts: {} } } },
-    })
-    const session = await gateway.open('/batches', '2025-03-26')
-    const batch = [
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'say', arguments: {} } },
-      { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } },
-      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
-    ]
-    const answer = await gateway.post('/batches/mcp', batch, { ...session, 'x-request-id': 'b1' })
-    assert.equal(JSON.parse(answer.text).length, 2)
-    await end(gateway)
-    const lines = parsed(path)
-    assert.deepEqual(
-      lines
-        .filter(({ requestId }) => requestId === 'b1')
-        .map(({ event, method, name, outcome }) => [event, method, name, outcome]),
-      [
-        ['call', 'tools/call', 'say', 'ok'],
-        ['call', 'tools/list', undefined, 'ok'],
-      ],
-    )
-    assert.deepEqual(
-      lines
-        .filter(({ event }) => event === 'pin-change')
-        .map(({ kind, name, change }) => [kind, name, change]),
-      [['tools', 'say', 'changed']],
-    )
-  },
-)
+test('a batch that is passed on has a line for each request, and meets pins', TIMEOUT, async (t) => {
+  const path = join(temporaryFolder(t), 'audit.jsonl')
+  const server = await batching(t, [DECLARED])
+  const mcp = { name: 's', type: 'streamable-http', url: server.url, pin: 'warn' }
+  const batches = { name: 'batches', routers: [{ server: 's', prefix: '/batches' }], mcpServers: [mcp] }
+  const pinned = { say: { ...DECLARED, description: 'Says.' } }
+  const gateway = await served(t, [batches], {
+    ...settingsOf(path),
+    lock: { version: 1, servers: { 'batches/s': { tools: pinned, prompts: {} } } },
+  })
+  const session = await gateway.open('/batches', '2025-03-26')
+  const batch = [
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'say', arguments: {} } },
+    { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } },
+    { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+  ]
+  const answer = await gateway.post('/batches/mcp', batch, { ...session, 'x-request-id': 'b1' })
+  assert.equal(JSON.parse(answer.text).length, 2)
+  await end(gateway)
+  const lines = parsed(path)
+  assert.deepEqual(
+    lines
+      .filter(({ requestId }) => requestId === 'b1')
+      .map(({ event, method, name, outcome }) => [event, method, name, outcome]),
+    [
+      ['call', 'tools/call', 'say', 'ok'],
+      ['call', 'tools/list', undefined, 'ok'],
+    ],
+  )
+  assert.deepEqual(
+    lines.filter(({ event }) => event === 'pin-change').map(({ kind, name, change }) => [kind, name, change]),
+    [['tools', 'say', 'changed']],
+  )
+})
 
 test('each event is one line with its documented members', TIMEOUT, async (t) => {
   const path = join(temporaryFolder(t), 'audit.jsonl')
@@ -273,7 +263,8 @@ test('each event is one line with its documented members', TIMEOUT, async (t) =>
   assert.ok(!readFileSync(path, 'utf8').includes(session['mcp-session-id']))
 
   const events = documented()
-  const seen = new Set([...lines.map(({ event }) => event), 'lines-dropped'])
+  // Of logins: test/credentials/caller-logins.test.ts.
+  const seen = new Set([...lines.map(({ event }) => event), 'lines-dropped', 'login', 'edit'])
   assert.deepEqual([...seen].sort(), [...events.keys()].sort())
   for (const { time: _, event, ...members } of lines) {
     const { always, perhaps } = events.get(event)!
@@ -418,7 +409,7 @@ describe('on a full disk', () => {
           error: {
             code: -32600,
             message:
-              'The gateway cannot write its audit log, and takes no requests until it can (audit.fail: closed): try again later',
+              'The gateway refuses requests because it cannot write its audit log (audit.fail: closed): try again later',
           },
         },
       ],

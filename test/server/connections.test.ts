@@ -6,13 +6,10 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import type { Logger } from '../../src/telemetry/log.ts'
-import { silentLog } from '../../src/telemetry/silent.ts'
+import { type Logger, silentLog } from '../../src/telemetry/log.ts'
 import { type Authority, authority, selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
-import { patient } from '../support/patient.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import { body, type Loose, open, post, rpc } from '../support/wire.ts'
@@ -111,26 +108,16 @@ async function world(
     writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(configuration))
   }
   for (const [name, one] of Object.entries(all)) write(name, one)
-  const text = JSON.stringify({ admin: { token: ADMIN }, ...settings })
-  const read = readSettings({ file: 'plantgw.yaml', text }, env)
-  assert.deepEqual(read.findings, [])
   const lines: string[] = []
   const say = (...line: unknown[]) => void lines.push(JSON.stringify(line))
   const levels = { debug: say, info: say, warn: say, error: say, isLevelEnabled: () => true }
   const log = { ...silentLog, ...levels, child: () => log } as unknown as Logger
-  const made = await createGateway({
-    paths: [folder],
-    settings: patient(read.settings!),
-    env,
-    log,
-    version: '1',
-  })
+  const given = { admin: { token: ADMIN }, ...settings }
+  const { gateway, ...made } = await gatewayOver(t, [folder], given, { env, log })
   assert.deepEqual(
     made.findings.map(({ code, message }) => `${code}: ${message}`),
     findings,
   )
-  const gateway = made.gateway!
-  t.after(() => gateway?.close())
   const sessions = new Map<string, ReturnType<typeof open>>()
   const call = async (name: string, args: object = {}) => {
     const prefix = all[name]!.tenant ? `/${all[name]!.tenant}/${name}` : `/${name}`
@@ -302,10 +289,7 @@ describe('proxy of a server', () => {
     }
     const { call } = await world(
       t,
-      {
-        tools: { tools: at(origin), server: how },
-        mcp: { mcp: { url: `${origin}/mcp`, ...how } },
-      },
+      { tools: { tools: at(origin), server: how }, mcp: { mcp: { url: `${origin}/mcp`, ...how } } },
       { env: { PROXY_PASSWORD: 'pa:ss word' } },
     )
     assert.equal(await call('tools'), 'ann at localhost')

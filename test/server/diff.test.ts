@@ -40,11 +40,12 @@ mcpServers: [{type: stdio, name: m, command: node, args: [${args}]}]
   rmSync(at('b'))
   writeFileSync(at('c'), configuration('c', tool('one')).replace('GET', 'GTE'))
   write('d', tool('one'))
+  writeFileSync(at('e'), configuration('e', tool('one')).replace('GET', 'GTE'))
   writeFileSync(at('p'), proxy('-h'))
   for (let i = 0; i < 2; i++) {
     const { code, stdout } = await diff()
     assert.equal(
-      stdout.replace(/^.*c\.yaml:/m, 'c.yaml:'),
+      stdout.replace(/^.*\/(\w\.yaml:)/gm, '$1'),
       `+ d added
     + /d: tools +one
 ~ a changed
@@ -54,7 +55,10 @@ mcpServers: [{type: stdio, name: m, command: node, args: [${args}]}]
 - b removed
     - /b: tools -one
 ! c refused: its current version stays in service
+! e refused: it is not served
 c.yaml:5:46: error: \`GTE\` is not an HTTP method
+  hint: Did you mean \`GET\`?
+e.yaml:5:46: error: \`GTE\` is not an HTTP method
   hint: Did you mean \`GET\`?
 a reload would make generation 2
 `,
@@ -62,7 +66,7 @@ a reload would make generation 2
     assert.equal(code, 1)
   }
   const told = JSON.parse((await diff('--format', 'json')).stdout)
-  assert.deepEqual([told.generation, told.added, told.refused], [1, ['d'], ['c']])
+  assert.deepEqual([told.generation, told.added, told.refused], [1, ['d'], ['c', 'e']])
 
   rmSync(join(folder, 'configs'), { recursive: true })
   const lost = await diff()

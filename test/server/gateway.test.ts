@@ -3,11 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { check } from '../../src/build/check-configurations.ts'
-import { readSettings } from '../../src/checks/index.ts'
 import type { Finding } from '../../src/findings/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import { createLog } from '../../src/telemetry/log.ts'
-import { patient } from '../support/patient.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, events, open, post, rpc } from '../support/wire.ts'
 
@@ -21,17 +18,8 @@ async function gateway(
   const folder = temporaryFolder(t)
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
   for (const [name, text] of Object.entries(files)) write(name, text)
-  const { settings } = readSettings(undefined, {})
-  const log = await createLog({ level: 'silent' })
-  const made = await createGateway({
-    paths: [folder],
-    settings: patient({ ...settings!, ...(publicUrl !== undefined && { publicUrl }) }),
-    env: { TOKEN: 's3cret' },
-    log,
-    version: '9.9.9',
-    skipInvalid,
-  })
-  t.after(() => made.gateway?.close())
+  const parts = { env: { TOKEN: 's3cret' }, version: '9.9.9', skipInvalid }
+  const made = await gatewayOver(t, [folder], publicUrl === undefined ? {} : { publicUrl }, parts)
   return { ...made, folder, write }
 }
 
@@ -71,10 +59,7 @@ prompts:
   )
   assert.deepEqual(tools[0]._meta, { team: 'green' })
   const unknown = (await ask('tools/call', { name: 'find_plnat' })).error
-  assert.deepEqual(unknown, {
-    code: -32602,
-    message: 'Unknown tool: find_plnat. Did you mean find_plant?',
-  })
+  assert.deepEqual(unknown, { code: -32602, message: 'Unknown tool: find_plnat. Did you mean find_plant?' })
   assert.deepEqual((await ask('tools/call', { name: 'hidden' })).error, {
     code: -32602,
     message: 'Unknown tool: hidden. The nearest name is water.',
@@ -105,7 +90,7 @@ test('a router with bearer tokens lets in those who have one', async (t) => {
   const { gateway: made } = await gateway(t, {
     'locked.yaml': plain('locked').replace(
       'prefix: /locked',
-      'prefix: /locked, auth: { mode: bearer, tokens: [{ token: "${TOKEN}", caller: me }] }',
+      'prefix: /locked, auth: { type: bearer, tokens: [{ token: "${TOKEN}", caller: me }] }',
     ),
   })
   const { app } = made!
@@ -171,11 +156,7 @@ test('after reloads without changes each change is seen, also of what is beside 
     write,
   } = await gateway(
     t,
-    {
-      'a.yaml': plain('a'),
-      'b.yaml': `${plain('b')}skills: skills\n`,
-      'c.yaml': plain('c'),
-    },
+    { 'a.yaml': plain('a'), 'b.yaml': `${plain('b')}skills: skills\n`, 'c.yaml': plain('c') },
     true,
   )
   const skill = (name: string) => {
@@ -285,20 +266,11 @@ test('a folder that cannot be read for a moment takes nothing away', async (t) =
 
 test('a folder that is gone takes nothing away however it is written', async (t) => {
   const { folder, write } = await gateway(t, { 'a.yaml': plain('a') })
-  const { settings } = readSettings(undefined, {})
-  const log = await createLog({ level: 'silent' })
   for (const path of [`./${relative('.', folder)}`, `${folder}/../${basename(folder)}/`]) {
     write('a.yaml', plain('a'))
-    const made = await createGateway({
-      paths: [path],
-      settings: patient(settings!),
-      env: {},
-      log,
-      version: '1',
-    })
-    t.after(() => made.gateway?.close())
+    const made = await gatewayOver(t, [path])
     rmSync(folder, { recursive: true })
-    assert.deepEqual((await made.gateway!.reload()).removed, [], path)
+    assert.deepEqual((await made.gateway.reload()).removed, [], path)
     mkdirSync(folder)
   }
 })

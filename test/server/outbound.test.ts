@@ -6,11 +6,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import type { Logger } from '../../src/telemetry/log.ts'
-import { silentLog } from '../../src/telemetry/silent.ts'
-import { patient } from '../support/patient.ts'
+import { type Logger, silentLog } from '../../src/telemetry/log.ts'
+import { gatewayOver } from '../support/gateway.ts'
+import { listening } from '../support/listening.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import { body, type Loose, open, post, rpc } from '../support/wire.ts'
@@ -64,24 +62,12 @@ async function world(
     ...more,
   }
   writeFileSync(join(folder, 'x.yaml'), JSON.stringify(configuration))
-  const read = readSettings(
-    { file: 'plantgw.yaml', text: JSON.stringify({ admin: { token: ADMIN }, ...settings }) },
-    {},
-  )
-  assert.deepEqual(read.findings, [])
   const lines: Line[] = []
   const warn = (line: object) => lines.push({ level: 'warn', ...line })
   const log = { ...silentLog, warn } as unknown as Logger
-  const made = await createGateway({
-    paths: [folder],
-    settings: patient(read.settings!),
-    env: {},
-    log,
-    version: '1',
-  })
-  assert.deepEqual(made.findings, [])
-  const gateway = made.gateway!
-  t.after(() => gateway.close())
+  const given = { admin: { token: ADMIN }, ...settings }
+  const { gateway, findings } = await gatewayOver(t, [folder], given, { log })
+  assert.deepEqual(findings, [])
   let session: ReturnType<typeof open> | undefined
   const call = async (name: string, args: object = {}) => {
     session ??= open(gateway.app, prefix)
@@ -381,10 +367,8 @@ describe('a proxy', () => {
       asked.push(request.url!)
       socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
     })
-    proxy.listen(0, '127.0.0.1')
-    await once(proxy, 'listening')
-    t.after(() => proxy.close())
-    return { asked, proxy: { type: 'http', host: '127.0.0.1', port: (proxy.address() as AddressInfo).port } }
+    const port = await listening(t, proxy)
+    return { asked, proxy: { type: 'http', host: '127.0.0.1', port: port } }
   }
 
   test('is asked for no address that the tool may not reach', async (t) => {
@@ -532,7 +516,7 @@ test('an address of the gateway itself is opened with its port', async (t) => {
 
 describe('an authorization server', () => {
   const login = async (t: TestContext, issuer: string, jwksUrl?: string, tenant = 'default') => {
-    const auth = { mode: 'jwt', issuers: [{ issuer, ...(jwksUrl && { jwksUrl }) }] }
+    const auth = { type: 'jwt', issuers: [{ issuer, ...(jwksUrl && { jwksUrl }) }] }
     const prefix = tenant === 'default' ? '/x' : `/${tenant}/x`
     const settings = { publicUrl: 'https://gateway.test', tenants: [{ name: 'green', prefix: '/green' }] }
     const routers = [{ server: 'x', prefix, auth }]

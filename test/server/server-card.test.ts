@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { gatewayHere } from '../support/gateway.ts'
 
 const card = { name: 'com.example/shop', version: '1.2.0', description: 'Orders of the shop' }
-const auth = { mode: 'bearer', tokens: [{ token: 'a-very-long-token-of-ann', caller: 'ann' }] }
+const auth = { type: 'bearer', tokens: [{ token: 'a-very-long-token-of-ann', caller: 'ann' }] }
 const configuration = {
   name: 'shop',
   routers: [

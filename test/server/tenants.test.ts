@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { readSettings } from '../../src/checks/index.ts'
 import { identityOf, named, qualifiedName } from '../../src/config/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import { silentLog } from '../../src/telemetry/silent.ts'
-import { patient } from '../support/patient.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { body, open, post, rpc } from '../support/wire.ts'
 
@@ -39,17 +37,7 @@ async function load(
 ) {
   const folder = temporaryFolder(t)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  const read = readSettings({ file: 'plantgw.yaml', text: JSON.stringify(settings) }, {})
-  assert.deepEqual(read.findings, [])
-  const made = await createGateway({
-    paths: [folder],
-    settings: patient(read.settings!),
-    env,
-    log: silentLog,
-    version: '1',
-    skipInvalid,
-  })
-  return { ...made, folder }
+  return { ...(await gatewayOver(t, [folder], settings, { env, skipInvalid })), folder }
 }
 
 const configuration = (more = '', tenant = 'tenant: green') => `name: x
@@ -223,15 +211,15 @@ test('rules of a tenant that ask for callers find routers whose callers nobody v
   const [error, warning] = ['authorize-without-login error', 'authorize-without-login warning']
   const issuer = 'issuer: "https://auth.example.com"'
   const token =
-    '{mode: bearer, tokens: [{token: "${OWN_TOKEN:some-secret-of-green}", caller: a, scopes: [a]}]}'
+    '{type: bearer, tokens: [{token: "${OWN_TOKEN:some-secret-of-green}", caller: a, scopes: [a]}]}'
   assert.deepEqual(await severities('', demanding), [error])
   assert.deepEqual(await severities('', mixed), [warning])
   assert.deepEqual(await severities('', { rules: [{ tools: ['*'] }] }), [])
   assert.deepEqual(await severities('', { default: 'allow', ...demanding }), [warning])
   const ofGreen = { env: ['OWN_TOKEN'] }
   assert.ok((await severities(token, demanding, {}, ofGreen)).includes(error))
-  assert.deepEqual(await severities(`{mode: jwt, issuers: [{${issuer}}]}`, demanding), [])
-  const keys = `{mode: jwt, issuers: [{${issuer}, jwksUrl: "https://auth.example.com/jwks"}]}`
+  assert.deepEqual(await severities(`{type: jwt, issuers: [{${issuer}}]}`, demanding), [])
+  const keys = `{type: jwt, issuers: [{${issuer}, jwksUrl: "https://auth.example.com/jwks"}]}`
   assert.deepEqual(await severities(keys, demanding), [error])
   const tokens = [{ token: 'one-that-the-settings-give', caller: 'a' }]
   assert.deepEqual(await severities('', demanding, {}, { tokens }), [])
@@ -286,31 +274,15 @@ test('no prefix leads out of that of the tenant, however it is written', async (
     (await told(t, at(prefix, tenant), { settings: TWO })).map(([code]) => code)
   for (const prefix of ['/green', '/green/x', '/GREEN/x', '/gr%65en/x', '/green/a%20b', '/green/_status'])
     assert.deepEqual(await first(prefix), [], prefix)
-  for (const prefix of [
-    '/',
-    '/x',
-    '/greenx',
-    '/blue/x',
-    '/BLUE',
-    '/bl%75e/x',
-    '/.well-known/oauth-protected-resource/green/x',
-    '/_reload',
-    '/metrics',
-  ])
+  for (const prefix of (
+    '/ /x /greenx /blue/x /BLUE /bl%75e/x /.well-known/oauth-protected-resource/green/x /_reload ' +
+    '/metrics'
+  ).split(' '))
     assert.ok((await first(prefix)).includes('tenant-prefix'), prefix)
-  for (const prefix of [
-    '/green/../blue',
-    '/green/%2e%2e/blue',
-    '/green/.%2E/blue',
-    '/green/..%2fblue',
-    '/green/%5c..%5Cblue',
-    '/green/%2E',
-    '/green//x',
-    '/green/x?y',
-    '/green/x#y',
-    '/green/:any',
-    '/green/*',
-  ])
+  for (const prefix of (
+    '/green/../blue /green/%2e%2e/blue /green/.%2E/blue /green/..%2fblue /green/%5c..%5Cblue ' +
+    '/green/%2E /green//x /green/x?y /green/x#y /green/:any /green/*'
+  ).split(' '))
     assert.ok((await first(prefix)).includes('prefix-form'), prefix)
   for (const prefix of ['/green/x', '/Green', '/gr%65en/x'])
     assert.deepEqual(await first(prefix, ''), ['tenant-prefix'], prefix)

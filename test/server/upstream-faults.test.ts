@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { INITIALIZE, post, rpc, serveHttp, serveSmall, WHOLE } from '../limits/harness.ts'
+import { modern } from '../support/client.ts'
 import { type GatewayHere, gatewayHere } from '../support/gateway.ts'
+import { listening } from '../support/listening.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
 
 /** An upstream that answers 503 until `works`, and counts its connections. */
@@ -15,13 +17,8 @@ async function upstream(t: TestContext) {
     response.end('{}')
   })
   server.on('connection', () => seen.connections++)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  seen.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listening(t, server)
+  seen.origin = `http://127.0.0.1:${port}`
   return seen
 }
 
@@ -33,38 +30,18 @@ const configurationOf = (origin: string, server: object, tool: object = {}) => (
 })
 
 /** The text of a call's result. */
-async function call({ base }: GatewayHere): Promise<string> {
-  const response = await fetch(`${base}/shop/mcp`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'get',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: {
-        name: 'get',
-        arguments: {},
-        _meta: {
-          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-          'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-          'io.modelcontextprotocol/clientCapabilities': {},
-        },
-      },
-    }),
-  })
-  const answer = (await response.json()) as Loose
-  return answer.result?.content[0].text ?? JSON.stringify(answer)
-}
+const call = ({ base }: GatewayHere) => modern(`${base}/shop/mcp`).call('get')
 
 async function metric({ base }: GatewayHere, name: string): Promise<string[]> {
   const text = await (await fetch(`${base}/metrics`)).text()
   return text.split('\n').filter((line) => line.startsWith(name))
+}
+
+/** Time that only the test moves on, for what is made after it. */
+function frozenClock(t: TestContext) {
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  return { move: (milliseconds: number) => (now += milliseconds) }
 }
 
 const STATE = 'plantgw_upstream_breaker_state'
@@ -72,16 +49,19 @@ const OF_SHOP = 'tenant="default",server="shop"'
 const about = ({ logged }: GatewayHere) => logged.filter(({ msg }) => /^circuit breaker/.test(msg))
 
 test('metrics and the log show a breaker that opens and closes', async (t) => {
+  const clock = frozenClock(t)
   const target = await upstream(t)
-  const breaker = { failures: 2, pause: '1ms' }
+  const breaker = { failures: 2 }
   const gateway = await gatewayHere(t, configurationOf(target.origin, { breaker }))
   assert.deepEqual(await metric(gateway, STATE), [`${STATE}{${OF_SHOP}} 0`])
   await call(gateway)
   assert.deepEqual(about(gateway), [])
   await call(gateway)
-  assert.match((await metric(gateway, STATE)).join(), /\} [12]$/)
+  assert.deepEqual(await metric(gateway, STATE), [`${STATE}{${OF_SHOP}} 2`])
   target.works = true
-  while ((await call(gateway)) !== '{}');
+  assert.match(await call(gateway), /the next attempt is in 10 s\.$/)
+  clock.move(10_000)
+  assert.equal(await call(gateway), '{}')
   assert.deepEqual(await metric(gateway, STATE), [`${STATE}{${OF_SHOP}} 0`])
   const lines = about(gateway).map(({ time: _, ...line }) => line)
   const { origin } = target
@@ -105,11 +85,12 @@ test('metrics and the log show a breaker that opens and closes', async (t) => {
 })
 
 test('a breaker outlives a reload that does not change its server', async (t) => {
+  frozenClock(t)
   const target = await upstream(t)
-  const server = { breaker: { failures: 1, pause: '1h' } }
+  const server = { breaker: { failures: 1 } }
   const gateway = await gatewayHere(t, configurationOf(target.origin, server))
   await call(gateway)
-  const refused = `The server shop is not called for now. ${target.origin} answered 503. It failed once; the next attempt is in 3600 s.`
+  const refused = `The server shop is not called for now. ${target.origin} answered 503. It failed once; the next attempt is in 10 s.`
   assert.equal(await call(gateway), refused)
   await gateway.change(configurationOf(target.origin, server, { description: 'Another one' }))
   assert.equal(await call(gateway), refused)
@@ -118,7 +99,7 @@ test('a breaker outlives a reload that does not change its server', async (t) =>
   assert.equal(target.connections, 1)
   assert.deepEqual(await metric(gateway, STATE), [`${STATE}{${OF_SHOP}} 2`])
   target.works = true
-  await gateway.change(configurationOf(target.origin, { breaker: { failures: 2, pause: '1h' } }))
+  await gateway.change(configurationOf(target.origin, { breaker: { failures: 2 } }))
   assert.equal(await call(gateway), '{}')
   await gateway.change(configurationOf(target.origin, {}))
   assert.deepEqual(await metric(gateway, STATE), [])
@@ -135,12 +116,13 @@ test('metrics show repeated requests, and those that were not repeated', async (
 })
 
 test('an MCP server that keeps failing is not called, and a refusal is no failure of it', async (t) => {
+  frozenClock(t)
   const target = await upstream(t)
   const server = { type: 'streamable-http', name: 'up', url: `${target.origin}/mcp` }
   const gateway = await gatewayHere(t, {
     name: 'mcp',
     routers: [{ server: 'up', prefix: '/up' }],
-    mcpServers: [{ ...server, breaker: { failures: 1, pause: '1h' } }],
+    mcpServers: [{ ...server, breaker: { failures: 1 } }],
   })
   const initialize = async (): Promise<Loose> => {
     const params = {
@@ -160,7 +142,7 @@ test('an MCP server that keeps failing is not called, and a refusal is no failur
   for (let i = 0; i < 3; i++)
     assert.equal(
       (await initialize()).error.message,
-      `The server up is not called for now. ${target.origin} answered 503. It failed once; the next attempt is in 3600 s`,
+      `The server up is not called for now. ${target.origin} answered 503. It failed once; the next attempt is in 10 s`,
     )
   assert.equal(target.connections, connections)
   assert.deepEqual(await metric(gateway, STATE), [`${STATE}{tenant="default",server="up"} 2`])
@@ -168,4 +150,55 @@ test('an MCP server that keeps failing is not called, and a refusal is no failur
     about(gateway).map(({ server, origin }) => [server, origin]),
     [['up', target.origin]],
   )
+})
+
+/** Characters of a description, with which twenty answers are more than a socket takes at once. */
+const LONG = 'Farn – ä'.repeat(30_000)
+
+/** The events of a session of HTTP with SSE, read one after the other. */
+async function sse(origin: string) {
+  const response = await fetch(`${origin}/shop/sse`)
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const next = async () => {
+    while (!text.includes('\n\n')) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error(`the stream ended after ${text}`)
+      text += value
+    }
+    const [event = '', ...rest] = text.split('\n\n')
+    text = rest.join('\n\n')
+    return event
+  }
+  return { response, messages: origin + (await next()).split('data: ')[1], next, reader }
+}
+
+test('a client that reads its event stream late gets all of it, and its session ends with the stream', async (t) => {
+  const api = await serveHttp(t, (_, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ name: LONG })),
+  )
+  const tool = { name: 'item', method: 'GET', endpoint: `${api}/item`, limits: WHOLE }
+  const file = { routers: [{ server: 'shop', prefix: '/shop' }], servers: [{ name: 'shop' }], tools: [tool] }
+  const { origin } = await serveSmall(t, [file], {})
+  const { response, messages, next, reader } = await sse(origin)
+  assert.equal(response.headers.get('content-type'), 'text/event-stream')
+  await post(messages, INITIALIZE)
+  await next()
+  const ids = Array.from({ length: 20 }, (_, i) => i + 2)
+  for (const id of ids) {
+    const call = rpc('tools/call', { name: 'item', arguments: {} }, id)
+    assert.equal((await post(messages, call)).status, 202)
+  }
+  const got: number[] = []
+  for (const _ of ids) {
+    const answer = await next()
+    assert.ok(answer.length > LONG.length)
+    got.push(JSON.parse(answer.split('data: ')[1]!).id)
+  }
+  assert.deepEqual(
+    got.toSorted((a, b) => a - b),
+    ids,
+  )
+  await reader.cancel()
+  await until(async () => (await post(messages, rpc('ping'))).status === 404)
 })

@@ -18,11 +18,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Reload } from '../../src/build/types.ts'
-import { readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
 import { watchFiles } from '../../src/server/watch-files.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { sound } from '../store/files.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 /** A gateway that watches these paths. */
@@ -30,22 +29,13 @@ async function watching(t: TestContext, ...paths: string[]) {
   const lines: string[] = []
   const log = await createLog({ level: 'warn', format: 'json', to: { write: (line) => lines.push(line) } })
   const watch = await watchFiles(paths, { env: {}, log })
-  const settings = readSettings(undefined, {}).settings!
-  const { gateway, findings } = await createGateway({
-    paths,
-    settings,
-    env: {},
-    log,
-    version: '0',
-    skipInvalid: true,
-  })
-  t.after(() => gateway?.close())
+  const { gateway, findings } = await gatewayOver(t, paths, {}, { log, skipInvalid: true })
   t.after(() => watch.close())
   const reloads: Reload[] = []
   let wake = () => {}
   watch.start(async (trigger) => {
     assert.equal(trigger, 'watch')
-    const reload = await gateway!.reload()
+    const reload = await gateway.reload()
     reloads.push(reload)
     wake()
     return reload
@@ -62,7 +52,7 @@ async function watching(t: TestContext, ...paths: string[]) {
         await new Promise<void>((resolve) => (wake = resolve))
       }
     },
-    prefixes: () => [...gateway!.table().routes.keys()].sort(),
+    prefixes: () => [...gateway.table().routes.keys()].sort(),
   }
 }
 
@@ -329,4 +319,23 @@ test('without notices of the system the files are looked at, and the cure is tol
   }
   assert.equal(lines.length, 1)
   assert.match(lines[0]!, /"level":"warn".*sysctl fs\.inotify\.max_user_watches/)
+})
+
+test('a change is applied although a reload failed, without another change', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'a.yaml')
+  writeFileSync(file, sound('a'))
+  const log = await createLog({ level: 'silent', format: 'json' })
+  const watch = await watchFiles([folder], { env: {}, log })
+  t.after(() => watch.close())
+  let reloads = 0
+  const again = new Promise<void>((resolve) =>
+    watch.start(async () => {
+      if (++reloads === 1) throw new Error('a worker did not answer')
+      resolve()
+      return {} as Reload
+    }),
+  )
+  writeFileSync(file, sound('a', 'second'))
+  await again
 })

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Json, parseVerbatim, stringify } from '../../src/json/index.ts'
-import { compileShaping, nothingOmitted, type Shaping, type ShapingTexts } from '../../src/shaping/index.ts'
+import {
+  compileShaping,
+  nothingOmitted,
+  type Shaping,
+  type ShapingTexts,
+} from '../../src/json/shaping/index.ts'
 import { sample } from '../support/rest.ts'
 
 function shaping(texts: ShapingTexts): Shaping {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Json, parseVerbatim, stringify } from '../../src/json/index.ts'
-import { compilePages, type Pages } from '../../src/shaping/index.ts'
+import { compilePages, type Pages } from '../../src/json/shaping/index.ts'
 
 function compiled(next: string, items?: string): Pages {
   const pages = compilePages({ next, items, max: 10 }, Number.POSITIVE_INFINITY)

@@ -10,7 +10,7 @@ import {
   type Masks,
   type MaskTexts,
   unmatched,
-} from '../../src/shaping/index.ts'
+} from '../../src/json/shaping/index.ts'
 import { sample } from '../support/rest.ts'
 
 function masks(texts: MaskTexts): Masks {

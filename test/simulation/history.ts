@@ -57,10 +57,7 @@ const setting: fc.Arbitrary<Setting> = fc.record({
   ),
 })
 
-export const history: fc.Arbitrary<History> = fc.record({
-  setting,
-  steps: fc.array(step, { maxLength: 16 }),
-})
+export const history: fc.Arbitrary<History> = fc.record({ setting, steps: fc.array(step, { maxLength: 16 }) })
 
 export interface Run {
   violations: readonly string[]

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { RequestLease } from '../../src/access/request-lease.ts'
-import { Call } from '../../src/mcp/call.ts'
 import { SessionRegistry } from '../../src/mcp/index.ts'
+import { SessionCall } from '../../src/mcp/session-call.ts'
 import { PostReply, StreamReply } from '../../src/mcp/stream.ts'
 import { SessionLock } from '../../src/upstream/pool/session-lock.ts'
 import { LastingStream } from '../../src/upstream/transport/lasting-stream.ts'
@@ -96,8 +96,8 @@ finds(
 
 finds(
   'a fault in a handler',
-  Call,
-  'result',
+  SessionCall,
+  'serve',
   () => () => {
     throw new Error('a bug')
   },

@@ -210,11 +210,7 @@ class MemoryPool {
       exchange?.abort()
       handler.onResponseError?.(controller, error)
     }
-    const controller = {
-      abort: fail,
-      pause() {},
-      resume() {},
-    } as unknown as Dispatcher.DispatchController
+    const controller = { abort: fail, pause() {}, resume() {} } as unknown as Dispatcher.DispatchController
     const destroy = () => fail(withCode('UND_ERR_DESTROYED'))
     this.open.add(destroy)
     let exchange: Exchange | undefined
@@ -328,7 +324,7 @@ export class Child extends EventEmitter {
 export const children = new Map<number, Child>()
 
 const require = createRequire(import.meta.url)
-// As src/net/undici.ts asks for it.
+// As src/net/client.ts asks for it.
 const pool = 'undici/lib/dispatcher/pool.js'
 require(pool)
 require.cache[require.resolve(pool)]!.exports = MemoryPool

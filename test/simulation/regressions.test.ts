@@ -26,10 +26,7 @@ const CASES: Record<string, History> = {
       clients: [{ kind: 'session', listens: false, answers: true }],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0 },
-      },
+      { after: 0, what: { ...CALL, to: 0 } },
       { after: 0, what: { do: 'kill', to: 0 } },
     ],
   },
@@ -42,10 +39,7 @@ const CASES: Record<string, History> = {
       clients: [{ kind: 'session', listens: false, answers: true }],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0, delay: 4000, asks: true },
-      },
+      { after: 0, what: { ...CALL, to: 0, delay: 4000, asks: true } },
       { after: 0, what: { do: 'drain', to: 1 } },
     ],
   },
@@ -58,14 +52,8 @@ const CASES: Record<string, History> = {
       clients: [{ kind: 'stateless', listens: false, answers: true }],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0 },
-      },
-      {
-        after: 0,
-        what: { ...CALL, to: 0, log: true, end: 'never' },
-      },
+      { after: 0, what: { ...CALL, to: 0 } },
+      { after: 0, what: { ...CALL, to: 0, log: true, end: 'never' } },
     ],
   },
   'a subscription that is being replaced ends with its session': {
@@ -77,10 +65,7 @@ const CASES: Record<string, History> = {
       clients: [{ kind: 'session', listens: false, answers: true }],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0 },
-      },
+      { after: 0, what: { ...CALL, to: 0 } },
       { after: 200, what: { do: 'hang', to: 0 } },
       { after: 0, what: { do: 'subscribe', to: 0 } },
       { after: 0, what: { do: 'kill', to: 0 } },
@@ -98,14 +83,8 @@ const CASES: Record<string, History> = {
       ],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0, end: 'never' },
-      },
-      {
-        after: 30,
-        what: { ...CALL, to: 3, delay: 5, asks: true },
-      },
+      { after: 0, what: { ...CALL, to: 0, end: 'never' } },
+      { after: 30, what: { ...CALL, to: 3, delay: 5, asks: true } },
     ],
   },
   'what is asked for a cancelled call is not asked for the next one': {
@@ -117,15 +96,9 @@ const CASES: Record<string, History> = {
       clients: [{ kind: 'stateless', listens: false, answers: true }],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0, asks: true },
-      },
+      { after: 0, what: { ...CALL, to: 0, asks: true } },
       { after: 200, what: { do: 'disconnect', to: 0 } },
-      {
-        after: 0,
-        what: { ...CALL, to: 0 },
-      },
+      { after: 0, what: { ...CALL, to: 0 } },
     ],
   },
   'nothing begins in a session that ended while its backend was being changed': {
@@ -137,14 +110,8 @@ const CASES: Record<string, History> = {
       clients: [{ kind: 'session', listens: false, answers: true }],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0 },
-      },
-      {
-        after: 6000,
-        what: { ...CALL, to: 0 },
-      },
+      { after: 0, what: { ...CALL, to: 0 } },
+      { after: 6000, what: { ...CALL, to: 0 } },
       { after: 0, what: { do: 'hang', to: 2 } },
       { after: 0, what: { do: 'remove', to: 0 } },
     ],
@@ -158,10 +125,7 @@ const CASES: Record<string, History> = {
       clients: [{ kind: 'session', listens: false, answers: true }],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0, end: 'crash' },
-      },
+      { after: 0, what: { ...CALL, to: 0, end: 'crash' } },
       { after: 0, what: { do: 'replace', to: 0 } },
       { after: 1500, what: { do: 'connect', to: 0 } },
       { after: 0, what: { do: 'remove', to: 0 } },
@@ -181,22 +145,10 @@ const CASES: Record<string, History> = {
       ],
     },
     steps: [
-      {
-        after: 0,
-        what: { ...CALL, to: 0 },
-      },
-      {
-        after: 0,
-        what: { ...CALL, to: 2 },
-      },
-      {
-        after: 30,
-        what: { ...CALL, to: 1 },
-      },
-      {
-        after: 7,
-        what: { ...CALL, to: 0 },
-      },
+      { after: 0, what: { ...CALL, to: 0 } },
+      { after: 0, what: { ...CALL, to: 2 } },
+      { after: 30, what: { ...CALL, to: 1 } },
+      { after: 7, what: { ...CALL, to: 0 } },
       { after: 0, what: { do: 'replace', to: 0 } },
     ],
   },

@@ -5,7 +5,7 @@ import type { ConfigurationSource } from '../../src/build/source.ts'
 import { readSettings } from '../../src/checks/index.ts'
 import type { Settings } from '../../src/config/index.ts'
 import { createGateway, type Gateway } from '../../src/server/gateway.ts'
-import { silentLog } from '../../src/telemetry/silent.ts'
+import { silentLog } from '../../src/telemetry/log.ts'
 import { clock } from './clock.ts'
 import { type Exchange, Host, type Latency } from './network.ts'
 

@@ -293,7 +293,7 @@ function textOf(shape: Shape, authenticated: boolean, version: number): string {
   const router = {
     server: names.length > 1 ? names : names[0],
     prefix: PREFIX,
-    ...(authenticated && { auth: { mode: 'bearer', tokens } }),
+    ...(authenticated && { auth: { type: 'bearer', tokens } }),
   }
   return JSON.stringify({ name: 'sim', routers: [router], mcpServers })
 }

@@ -97,11 +97,7 @@ test('a client of the skills extension lists, gets and reads skills', async (t) 
   })
   assert.deepEqual(watering.resources, [
     { uri: 'skill://watering/SKILL.md', digest: sha256(WATERING), size: WATERING.length },
-    {
-      uri: 'skill://watering/photo%20one.png',
-      digest: sha256(FILES['watering/photo one.png']),
-      size: 4,
-    },
+    { uri: 'skill://watering/photo%20one.png', digest: sha256(FILES['watering/photo one.png']), size: 4 },
     {
       uri: 'skill://watering/references/plants.md',
       digest: sha256(FILES['watering/references/plants.md']),
@@ -182,7 +178,7 @@ test('other clients get skills as prompts', async (t) => {
 
 test('rules decide which skills a caller sees', async (t) => {
   const skills = write(temporaryFolder(t), FILES)
-  const auth = { mode: 'bearer', tokens: [{ token: 'tok', caller: 'agent' }] }
+  const auth = { type: 'bearer', tokens: [{ token: 'tok', caller: 'agent' }] }
   const authorize = {
     rules: [{ callers: ['agent'], resources: ['skill://watering/*'], prompts: ['watering'] }],
   }

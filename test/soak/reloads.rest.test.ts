@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { listening } from '../support/listening.ts'
 import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
 import { noRedis, redisServer } from '../support/redis.ts'
 import { sessionWorker, statelessWorker, TOKEN, type Worker } from './clients.ts'
@@ -20,13 +19,9 @@ const server = fileURLToPath(new URL('./pid-server.js', import.meta.url))
 
 /** The API behind the tools. */
 async function api(t: TestContext): Promise<string> {
-  const http = createServer((_, response) => response.end('done')).listen(0, '127.0.0.1')
-  await once(http, 'listening')
-  t.after(() => {
-    http.closeAllConnections()
-    http.close()
-  })
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/`
+  const http = createServer((_, response) => response.end('done'))
+  const port = await listening(t, http)
+  return `http://127.0.0.1:${port}/`
 }
 
 /** Resolves with the line of the log that tells of the next reload by the trigger. */
@@ -79,7 +74,7 @@ ${round % 2 ? `  - {name: more, description: More, method: GET, endpoint: "${end
   write('tools.yaml', tools(0))
   write(
     'stdio.yaml',
-    `${head('stdio').replace('}]', `, auth: {mode: bearer, tokens: [{token: ${TOKEN}, caller: soak}]}}]`)}mcpServers: [{name: s, type: stdio, command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(server)}]}]\n`,
+    `${head('stdio').replace('}]', `, auth: {type: bearer, tokens: [{token: ${TOKEN}, caller: soak}]}}]`)}mcpServers: [{name: s, type: stdio, command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(server)}]}]\n`,
   )
   const settings = join(folder, 'plantgw.yml')
   const notifier = { type: 'redis', redis: { addr: redis.addr, topic: 'soak' } }

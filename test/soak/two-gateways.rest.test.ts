@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { proxyTo } from '../store/proxy.ts'
+import { listening } from '../support/listening.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
 import { noRedis, redisServer } from '../support/redis.ts'
 import { ownDatabase, postgresUrl, skipUnless } from '../support/services.ts'
@@ -22,13 +21,9 @@ test('two gateways on PostgreSQL and Redis, under load, while both go away and c
   timeout: 300_000,
 }, async (t) => {
   const folder = temporaryFolder(t)
-  const http = createServer((_, response) => response.end('done')).listen(0, '127.0.0.1')
-  await once(http, 'listening')
-  t.after(() => {
-    http.closeAllConnections()
-    http.close()
-  })
-  const endpoint = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`
+  const http = createServer((_, response) => response.end('done'))
+  const port = await listening(t, http)
+  const endpoint = `http://127.0.0.1:${port}/`
   const redis = await redisServer(t)
   const url = await ownDatabase(t, postgresUrl())
   const database = await proxyTo(t, url)

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkReading, mayClash } from '../../src/build/check-configurations.ts'
+import type { Reload } from '../../src/build/types.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
+import { watchStore } from '../../src/server/watch-store.ts'
+import type { ConfigurationStore, Snapshot } from '../../src/store/index.ts'
+import { silentLog } from '../../src/telemetry/log.ts'
 import { sound } from './files.ts'
 
 const read = (text: string) => readConfiguration({ file: 'new.yaml', text }, {})
@@ -39,4 +43,38 @@ test('a clash with what is there is found at the new one only', async () => {
     findings.map(({ code, file, related }) => [code, file, related?.[0]?.file]),
     [['duplicate-prefix', 'new.yaml', 'old.yaml']],
   )
+})
+
+const UNREADABLE = { findings: [{ code: 'unreadable-store' }] } as unknown as Reload
+const READ = { findings: [] } as unknown as Reload
+
+test('a change that could not be read is read soon, and told by what saw it, however seldom the store is looked at', async (t) => {
+  let revision = '1'
+  let tell = () => {}
+  const store = {
+    label: 'a store',
+    revision: async () => revision,
+    readAll: async () => ({ revision, configurations: [] }) as unknown as Snapshot,
+    listen: (then: () => void) => {
+      tell = then
+      return { close: async () => {} }
+    },
+  } as unknown as ConfigurationStore
+  const watch = watchStore(store, { poll: 3_600_000, log: silentLog })
+  t.after(() => watch.close())
+  await watch.source({}, {})
+  const triggers: string[] = []
+  const third = new Promise<void>((resolve) => {
+    watch.start(async (trigger) => {
+      triggers.push(trigger)
+      if (triggers.length === 3) resolve()
+      // What comes while it is read is not forgotten.
+      if (triggers.length === 1) tell()
+      return triggers.length < 3 ? UNREADABLE : READ
+    })
+  })
+  revision = '2'
+  tell()
+  await third
+  assert.deepEqual(triggers, ['notify', 'notify', 'notify'])
 })

@@ -102,54 +102,51 @@ export function contract({ type, make, skip = false }: Kind): void {
     if (keepsHistory) assert.deepEqual([a?.author, a?.message], ['ann@here', 'as a test'])
   })
 
-  check(
-    'tenants have configurations of the same name, each with versions of its own',
-    async (store, other) => {
-      const tenants = ['default', 'shop', 'a/b', 'a']
-      const changes = tenants.map((tenant) => put('x', tenant, undefined, tenant))
-      // Written alike, but for the slashes.
-      await applied(store, [
-        ...changes,
-        put('b/x', 'deep', undefined, 'a'),
-        put('a/x', 'flat'),
-        put('shop/x', 'flat'),
-      ])
-      for (const tenant of tenants) {
-        const found = await other.get({ tenant, name: 'x' })
-        assert.deepEqual(
-          [found?.tenant, found?.name, found?.text],
-          [tenant, 'x', yaml('x', tenant, tenant === 'default' ? undefined : tenant)],
-        )
-      }
-      const { configurations } = await other.readAll()
-      assert.equal(new Set(configurations.map(({ place }) => place)).size, 7)
-      const before = await other.get({ tenant: 'a', name: 'x' })
-      const outcome = await store.apply([{ tenant: 'shop', name: 'x', version: 'none', deleted: true }], BY)
-      assert.equal(outcome.kind === 'conflict' && outcome.conflicts[0]?.tenant, 'shop')
-      const { version = '' } = (await store.get({ tenant: 'shop', name: 'x' })) ?? {}
-      await applied(store, [{ tenant: 'shop', name: 'x', version, deleted: true }])
+  check('tenants have configurations of one name, each with its own versions', async (store, other) => {
+    const tenants = ['default', 'shop', 'a/b', 'a']
+    const changes = tenants.map((tenant) => put('x', tenant, undefined, tenant))
+    // Written alike, but for the slashes.
+    await applied(store, [
+      ...changes,
+      put('b/x', 'deep', undefined, 'a'),
+      put('a/x', 'flat'),
+      put('shop/x', 'flat'),
+    ])
+    for (const tenant of tenants) {
+      const found = await other.get({ tenant, name: 'x' })
       assert.deepEqual(
-        (await other.list()).map(({ tenant, name }) => [tenant, name]),
-        [
-          ['default', 'a/x'],
-          ['a', 'b/x'],
-          ['default', 'shop/x'],
-          ['a', 'x'],
-          ['a/b', 'x'],
-          ['default', 'x'],
-        ],
+        [found?.tenant, found?.name, found?.text],
+        [tenant, 'x', yaml('x', tenant, tenant === 'default' ? undefined : tenant)],
       )
-      assert.deepEqual(await other.get({ tenant: 'a', name: 'x' }), before)
-      if (!keepsHistory) return
-      const versions = async (tenant: string) =>
-        (await other.history({ tenant, name: 'x' })).map((one) => [one.version, one.deleted])
-      assert.deepEqual(await versions('shop'), [
-        ['2', true],
-        ['1', false],
-      ])
-      assert.deepEqual(await versions('a'), [['1', false]])
-    },
-  )
+    }
+    const { configurations } = await other.readAll()
+    assert.equal(new Set(configurations.map(({ place }) => place)).size, 7)
+    const before = await other.get({ tenant: 'a', name: 'x' })
+    const outcome = await store.apply([{ tenant: 'shop', name: 'x', version: 'none', deleted: true }], BY)
+    assert.equal(outcome.kind === 'conflict' && outcome.conflicts[0]?.tenant, 'shop')
+    const { version = '' } = (await store.get({ tenant: 'shop', name: 'x' })) ?? {}
+    await applied(store, [{ tenant: 'shop', name: 'x', version, deleted: true }])
+    assert.deepEqual(
+      (await other.list()).map(({ tenant, name }) => [tenant, name]),
+      [
+        ['default', 'a/x'],
+        ['a', 'b/x'],
+        ['default', 'shop/x'],
+        ['a', 'x'],
+        ['a/b', 'x'],
+        ['default', 'x'],
+      ],
+    )
+    assert.deepEqual(await other.get({ tenant: 'a', name: 'x' }), before)
+    if (!keepsHistory) return
+    const versions = async (tenant: string) =>
+      (await other.history({ tenant, name: 'x' })).map((one) => [one.version, one.deleted])
+    assert.deepEqual(await versions('shop'), [
+      ['2', true],
+      ['1', false],
+    ])
+    assert.deepEqual(await versions('a'), [['1', false]])
+  })
 
   check('no change at all leaves the revision as it is', async (store) => {
     await applied(store, [put('a')])
@@ -177,10 +174,7 @@ export function contract({ type, make, skip = false }: Kind): void {
     })
     assert.deepEqual(
       await store.apply([{ name: 'gone', tenant: 'default', version: '1', deleted: true }], BY),
-      {
-        kind: 'conflict',
-        conflicts: [{ name: 'gone', tenant: 'default', expected: '1', found: undefined }],
-      },
+      { kind: 'conflict', conflicts: [{ name: 'gone', tenant: 'default', expected: '1', found: undefined }] },
     )
     const { configurations } = await store.readAll()
     assert.deepEqual(

@@ -13,8 +13,8 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { acquireLock } from '../../src/durable/lock.ts'
 import { type ConfigurationStore, openStore, StoreError } from '../../src/store/index.ts'
+import { acquireLock } from '../../src/store/lock.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { applied, put, yaml } from './contract.ts'
 

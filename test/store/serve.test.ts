@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromStore } from '../../src/build/source.ts'
-import { readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import { createLog } from '../../src/telemetry/log.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { another } from './contract.ts'
 import { sound } from './files.ts'
 import { KINDS } from './kinds.ts'
@@ -22,14 +20,7 @@ for (const { type, make, skip = false } of KINDS) {
     const direct = await another(t, made)
     const put = (name: string, note?: string) => ({ name, tenant: 'default', text: sound(name, note) })
     assert.equal((await direct.apply([put('a'), put('b')], BY)).kind, 'applied')
-    const { gateway, findings } = await createGateway({
-      paths: fromStore(store),
-      settings: readSettings(undefined, {}).settings!,
-      env: {},
-      log: await createLog({ level: 'silent', format: 'json' }),
-      version: '0',
-    })
-    t.after(() => gateway?.close())
+    const { gateway, findings } = await gatewayOver(t, fromStore(store))
     assert.ok(gateway, JSON.stringify(findings))
     const prefixes = () => [...gateway.table().routes.keys()].sort()
     assert.deepEqual(prefixes(), ['/a', '/b'])

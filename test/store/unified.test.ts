@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { unifiedDiff } from '../../src/cli/config/unified.ts'
+import { unifiedDiff } from '../../src/text/unified-diff.ts'
 import { sample } from '../support/rest.ts'
 
 /** What patch(1) does with a unified diff: every line that it takes or passes has to be there. */

@@ -26,9 +26,7 @@ async function serve(t: TestContext, storage: StorageSettings | object, args: st
   const running = plantgw(
     t,
     ['serve', '-s', 'plantgw.yml', '--port', `${port}`, '--log-format', 'json', ...args],
-    {
-      cwd,
-    },
+    { cwd },
   )
   return { ...running, port }
 }

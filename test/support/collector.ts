@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listening } from './listening.ts'
 import { type Fields, fieldsOf } from './protobuf.ts'
 import type { Loose } from './wire.ts'
 
@@ -26,12 +26,7 @@ export interface CollectedSpan {
 export interface CollectedHistogram {
   name: string
   unit: string
-  points: {
-    attributes: Record<string, string | number>
-    count: number
-    bounds: number[]
-    counts: number[]
-  }[]
+  points: { attributes: Record<string, string | number>; count: number; bounds: number[]; counts: number[] }[]
 }
 
 export interface Collector {
@@ -66,12 +61,8 @@ export async function collector(t: Pick<TestContext, 'after'>): Promise<Collecto
     } else if (request.url === '/v1/traces') spans.push(...binarySpansOf(fieldsOf(bytes)))
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     for (const each of waiting) each()
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
+  const port = await listening(t, server)
   const until: Collector['until'] = (what, seen) =>
     new Promise((resolve, reject) => {
       const deadline = setTimeout(() => {
@@ -89,7 +80,7 @@ export async function collector(t: Pick<TestContext, 'after'>): Promise<Collecto
     })
   const ofTrace = (traceId: string) => spans.filter((span) => span.traceId === traceId)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     requests,
     spans,
     histograms,

@@ -12,6 +12,8 @@ import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { shellWords } from '../../src/text/index.ts'
+import { runInHost } from './command-host.ts'
 import { BIN, freePort, plantgw, ROOT, type Running, temporaryFolder } from './process.ts'
 
 interface Command {
@@ -91,7 +93,12 @@ function escaped(text: string): string {
 }
 
 /** Runs a command as a terminal shows it: standard output and standard error in one. `$?` is the status of the last one. */
-function shell(line: string, cwd: string, env: Record<string, string>, status: number) {
+async function shell(line: string, cwd: string, env: Record<string, string>, status: number) {
+  const [program, ...args] = (line.includes('$') ? undefined : shellWords(line)) ?? []
+  if (program === 'plantgw') {
+    const { code, stdout } = await runInHost({ args, cwd, env, isTerminal: true })
+    return { status: Number(code), output: stdout }
+  }
   return new Promise<{ status: number; output: string }>((resolve, reject) => {
     const child = spawn('bash', ['-c', `exec 2>&1\n(exit ${status})\n${line}`], {
       cwd,

@@ -5,7 +5,7 @@ import { ROOT } from './process.ts'
 
 export interface Diagnostic {
   message: string
-  range: { start: { line: number; character: number } }
+  range: Record<'start' | 'end', { line: number; character: number }>
 }
 
 export interface Completion {

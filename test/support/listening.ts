@@ -3,7 +3,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
 /** Lets a server listen on loopback until the test ends, with all its connections. @returns its port */
-export async function listening(t: TestContext, server: Server): Promise<number> {
+export async function listening(t: Pick<TestContext, 'after'>, server: Server): Promise<number> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)

@@ -58,7 +58,7 @@ export async function oauthServer(
 
 /** A gateway in this process whose routers, at `/one` and `/two`, have this `auth`. */
 export async function oauthWire(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   auth: object,
   clock: TestClock,
   { tenants, publicUrl = PUBLIC, rules, tenant, ...options }: OauthOptions = {},

@@ -8,16 +8,24 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { runInHost } from './command-host.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const BIN = join(ROOT, 'bin/plantgw.js')
 /** Milliseconds after which what a test waits for will not come any more, on the slowest machine. */
 const DEADLINE = 90_000
 
-/** A folder of its own for one test, removed at its end. */
+/** A folder of its own for one test, removed at its end; at that of the process while a program still writes there. */
 export function temporaryFolder(t: Pick<TestContext, 'after'>, below = tmpdir()): string {
   const folder = mkdtempSync(join(below, 'plantgw-test-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  t.after(() => {
+    try {
+      remove()
+    } catch {
+      process.once('exit', remove)
+    }
+  })
   return folder
 }
 
@@ -38,12 +46,6 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** The arguments of a gateway whose whole log a test reads. */
-export function debugged(folder: string, settings: string, port: number): string[] {
-  const log = ['--log-format', 'json', '--log-level', 'debug']
-  return ['serve', folder, '--settings', settings, '--port', String(port), ...log]
-}
-
 export interface Running {
   child: ChildProcess
   /** All of it so far. */
@@ -55,7 +57,7 @@ export interface Running {
   until(pattern: RegExp): Promise<void>
 }
 
-interface Options {
+export interface RunOptions {
   env?: Record<string, string>
   cwd?: string
   input?: string
@@ -71,7 +73,7 @@ interface Options {
 export function plantgw(
   t: Pick<TestContext, 'after'>,
   args: readonly string[],
-  { env = {}, cwd = ROOT, input, node = [], program = process.execPath, group = false }: Options = {},
+  { env = {}, cwd = ROOT, input, node = [], program = process.execPath, group = false }: RunOptions = {},
 ): Running {
   // Most suites can be run with several workers.
   const { PATH = '', HOME = '', PLANTGW_WORKERS } = process.env
@@ -154,8 +156,22 @@ export function isThere(pid: number): boolean {
   }
 }
 
-/** Runs the built binary to its end. */
-export async function run(t: Pick<TestContext, 'after'>, args: readonly string[], options: Options = {}) {
+/** What only a process of its own has: an input, signals of a gateway, options and variables of Node. */
+function needsProcess(
+  args: readonly string[],
+  { env = {}, input, node, program, group }: RunOptions,
+): boolean {
+  if (input !== undefined || node || program || group) return true
+  return args[0] === 'serve' || 'NODE_EXTRA_CA_CERTS' in env || 'NODE_OPTIONS' in env
+}
+
+/** Runs a command of the built binary to its end. */
+export async function run(t: Pick<TestContext, 'after'>, args: readonly string[], options: RunOptions = {}) {
+  if (!needsProcess(args, options)) {
+    const { PATH = '', HOME = '' } = process.env
+    const { cwd = ROOT, env = {} } = options
+    return runInHost({ args, cwd, env: { PATH, HOME, ...env } })
+  }
   const running = plantgw(t, args, options)
   const code = await running.ended
   return { code, stdout: running.stdout(), stderr: running.stderr() }

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { freePort, plantgw, type Running, temporaryFolder } from './process.ts'
+import { stringify } from 'yaml'
+import { freePort, plantgw, type Running, type RunOptions, temporaryFolder } from './process.ts'
 import { ACCEPT, type Loose } from './wire.ts'
 
 export interface Answer {
@@ -20,10 +21,7 @@ export interface Sent {
   timeout?: number
 }
 
-export interface Served extends Running {
-  port: number
-  /** Of the configurations. */
-  folder: string
+export interface Served extends Gateway {
   /** One request as it is written here; a client that went away, or was cut off, has status 0. */
   send(sent: Sent): Promise<Answer>
   /** A JSON-RPC message as any text. */
@@ -32,31 +30,96 @@ export interface Served extends Running {
   open(prefix: string, revision?: string): Promise<Record<string, string>>
 }
 
-interface ServedOptions {
-  env?: Record<string, string>
-  settings?: object
-  lock?: object
-  /** The program of Node; by default that of the test. */
-  program?: string
+/** The keys of an entry of `mcpServers` in a configuration file, without `name`. */
+export type Upstream = { type: 'stdio' | 'sse' | 'streamable-http' } & Record<string, unknown>
+
+export interface Gateway extends Running {
+  /** Of the configurations. */
+  folder: string
+  port: number
+  /** Of the process, without a path. */
+  origin: string
+  /** Where a prefix is reached, by its name. */
+  url(name: string, endpoint?: 'mcp' | 'sse'): string
 }
+
+export interface GatewayOptions extends Pick<RunOptions, 'env' | 'node' | 'program' | 'group'> {
+  /** Each behind the prefix of its name. */
+  upstreams?: Record<string, Upstream>
+  /** Other configuration files by name. */
+  files?: Record<string, string>
+  /** Where configurations are already. */
+  folder?: string
+  /** Pins. */
+  lock?: object
+  /** Of a file in the folder above. */
+  settings?: object
+  args?: readonly string[]
+  port?: number
+  /** Runs while it starts. */
+  meanwhile?: (running: Running) => Promise<void>
+  /** What it prints when it serves; default: the overview. */
+  until?: RegExp
+}
+
+/** Writes a file for each MCP server, which is behind the prefix of its name, and other files by name. */
+export function writeConfigurations(
+  folder: string,
+  upstreams: Record<string, Upstream>,
+  files: Record<string, string>,
+): void {
+  for (const [name, upstream] of Object.entries(upstreams)) {
+    const routers = [{ server: name, prefix: `/${name}` }]
+    const text = stringify({ name, routers, mcpServers: [{ name, ...upstream }] })
+    writeFileSync(join(folder, `${name}.yaml`), text)
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), text)
+}
+
+/** Serves configurations with the built binary. */
+export async function serveFiles(t: Pick<TestContext, 'after'>, options: GatewayOptions): Promise<Gateway> {
+  const {
+    upstreams = {},
+    files = {},
+    lock,
+    settings,
+    args = [],
+    meanwhile,
+    until = /plantgw serves/,
+  } = options
+  const above = temporaryFolder(t)
+  const { folder = join(above, 'configs'), port = await freePort(), ...more } = options
+  mkdirSync(folder, { recursive: true })
+  writeConfigurations(folder, upstreams, files)
+  if (lock) writeFileSync(join(folder, 'plantgw.lock'), JSON.stringify(lock))
+  const file = join(above, 'plantgw.yaml')
+  if (settings) writeFileSync(file, stringify(settings))
+  const given = settings ? ['--settings', file] : []
+  const flags = ['serve', folder, '--port', String(port), '--log-format', 'json', ...given, ...args]
+  const running = plantgw(t, flags, more)
+  await meanwhile?.(running)
+  await running.until(until)
+  const origin = `http://127.0.0.1:${port}`
+  return {
+    ...running,
+    folder,
+    port,
+    origin,
+    url: (name, endpoint = 'mcp') => `${origin}/${name}/${endpoint}`,
+  }
+}
+
+type ServedOptions = Pick<GatewayOptions, 'env' | 'lock' | 'settings' | 'program'>
 
 /** Serves configurations with the built binary, over real sockets. */
 export async function served(
   t: TestContext,
   configurations: readonly Loose[],
-  { env = {}, settings, lock, program }: ServedOptions = {},
+  options: ServedOptions = {},
 ): Promise<Served> {
-  const folder = temporaryFolder(t)
-  mkdirSync(join(folder, 'configs'))
-  for (const each of configurations)
-    writeFileSync(join(folder, 'configs', `${each.name}.yaml`), JSON.stringify(each))
-  if (lock) writeFileSync(join(folder, 'configs', 'plantgw.lock'), JSON.stringify(lock))
-  if (settings) writeFileSync(join(folder, 'plantgw.yaml'), JSON.stringify(settings))
-  const port = await freePort()
-  const args = ['serve', join(folder, 'configs'), '--port', String(port), '--log-format', 'json']
-  if (settings) args.push('--settings', join(folder, 'plantgw.yaml'))
-  const running = plantgw(t, args, { env, ...(program && { program }) })
-  await running.until(/plantgw serves/)
+  const files = Object.fromEntries(configurations.map((each) => [each.name, JSON.stringify(each)]))
+  const gateway = await serveFiles(t, { ...options, files })
+  const { port } = gateway
   const agent = new Agent({ keepAlive: true })
   t.after(() => agent.destroy())
 
@@ -88,9 +151,7 @@ export async function served(
     return send({ path, headers: all, body: text })
   }
   return {
-    ...running,
-    port,
-    folder: join(folder, 'configs'),
+    ...gateway,
     send,
     post,
     async open(prefix, revision = '2025-11-25') {

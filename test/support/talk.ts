@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { BIN, ROOT } from './process.ts'
-import type { Loose } from './wire.ts'
+import { type Loose, META } from './wire.ts'
 
 /** A conversation with `plantgw serve --stdio`, line by line. */
 export interface Talk {
@@ -111,12 +111,7 @@ export function talk(
 }
 
 /** What makes a request one of 2026-07-28. */
-export const ALONE = {
-  _meta: {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-  },
-}
+export const ALONE = { _meta: META }
 
 /** Opens a session. */
 export async function initialize(

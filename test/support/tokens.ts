@@ -15,6 +15,8 @@ export interface TokenServer extends Restartable {
   endpoint: string
   /** How clients may log in, as the metadata say it; undefined: they do not. */
   methods: string[] | undefined
+  /** Further members of the metadata. */
+  more: object
   asked: TokenRequest[]
   /** Seconds that tokens live; undefined: it does not say. */
   lifetime: number | string | undefined
@@ -38,6 +40,7 @@ export async function tokenServer(t: Pick<TestContext, 'after'>): Promise<TokenS
     url: `${origin}/token`,
     endpoint: `${origin}/token`,
     methods: undefined,
+    more: {},
     asked: [],
     lifetime: 100,
     live: new Map(),
@@ -58,6 +61,7 @@ export async function tokenServer(t: Pick<TestContext, 'after'>): Promise<TokenS
       return json(response, 200, {
         issuer: origin,
         token_endpoint: made.endpoint,
+        ...made.more,
         ...(made.methods && { token_endpoint_auth_methods_supported: made.methods }),
       })
     made.asked.push(asked)

@@ -9,7 +9,7 @@ import type { Approval, Authenticate } from '../../src/access/steps.ts'
 import { buildTable } from '../../src/build/table.ts'
 import type { PublicDocument, Route } from '../../src/build/types.ts'
 import type { Cors, RateRule } from '../../src/config/model.ts'
-import { SessionRegistry, type SessionRegistryOptions } from '../../src/mcp/index.ts'
+import { pipelineOf, SessionRegistry, type SessionRegistryOptions } from '../../src/mcp/index.ts'
 import { type AppParts, createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { type Service, ToolsBackend } from '../../src/tools/backend.ts'
@@ -66,6 +66,10 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       access: 'open',
       backend,
       callLog: { tenant: 'default', prefix, log },
+      pipeline: pipelineOf({
+        authorizes: options.authorize !== undefined,
+        approves: options.approval !== undefined,
+      }),
       tools: [],
       lists: { tools: '[]', prompts: '[]' },
       configuration: 'test',
@@ -73,9 +77,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       tenant: 'default',
       maxRequestSize: options.maxRequestSize ?? 100_000,
       ...(options.cors && { cors: createCors(options.cors) }),
-      ...(options.token && {
-        authenticate: bearerAuthentication([{ token: options.token, caller: 'me' }]),
-      }),
+      ...(options.token && { authenticate: bearerAuthentication([{ token: options.token, caller: 'me' }]) }),
       ...(options.authenticate && { authenticate: options.authenticate }),
       ...(options.authorize && { authorize: options.authorize }),
       ...(options.approval && { approval: options.approval }),
@@ -123,7 +125,7 @@ function testService(
   cancelled: string[],
   listed: readonly string[],
 ): Service {
-  const call: Method = (params, signal) => {
+  const call: Method = (params, { signal }) => {
     const name = String(params.name)
     if (name === 'fail') throw new Error('a bug')
     if (name !== 'wait') return { result: JSON.stringify({ content: [{ type: 'text', text: name }] }) }
@@ -221,8 +223,12 @@ export function stateless(
 /** What `JSON.parse` gives: anything, so that a test can look into it. */
 export type Loose = ReturnType<typeof JSON.parse>
 
+/** The JSON of an answer; of a stream, which slow calls get, its last message. */
 export async function body(response: Response | Promise<Response>): Promise<Loose> {
-  return (await response).json()
+  const answer = await response
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer.json()
+  const last = [...(await answer.text()).matchAll(/^data: (.+)$/gm)].at(-1)
+  return JSON.parse(last?.[1] ?? '')
 }
 
 export interface StreamEvent {

@@ -42,9 +42,9 @@ test('delays of the event loop are counted, and long ones logged with what took 
   look()
   stop()
   look(1000)
-  const message = 'the event loop stood still'
+  const message = 'event loop blocked'
   assert.deepEqual(lines, [
-    ['info', { ms: 210, stage: 'compile', of: '/b' }, message],
+    ['debug', { ms: 210, stage: 'compile', of: '/b' }, message],
     ['debug', { ms: 300 }, message],
   ])
   const text = await metrics.text()

@@ -7,20 +7,19 @@ import { type TestContext, test } from 'node:test'
 import { type Collector, collector } from '../support/collector.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { modernHeaders, type Served, served } from '../support/served.ts'
-import type { Loose } from '../support/wire.ts'
+import { type Loose, META } from '../support/wire.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
 const TRACEPARENT = `00-${TRACE}-${PARENT}-01`
-const FAST = { OTEL_BSP_SCHEDULE_DELAY: '20', OTEL_METRIC_EXPORT_INTERVAL: '100' }
-const MODERN = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
+const FAST = {
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+  OTEL_BSP_SCHEDULE_DELAY: '20',
+  OTEL_METRIC_EXPORT_INTERVAL: '100',
 }
-
 const telemetry = ({ url }: Pick<Collector, 'url'>, more: object = {}) => ({
-  telemetry: { otlp: { endpoint: url, protocol: 'http/json', ...more } },
+  telemetry: { otlp: { endpoint: url, ...more } },
 })
 
 async function origin(t: TestContext, server: Server): Promise<string> {
@@ -74,19 +73,22 @@ function call(
   meta: object = {},
   headers: Record<string, string> = {},
 ) {
-  const params = { name, arguments: args, _meta: { ...MODERN, ...meta } }
+  const params = { name, arguments: args, _meta: { ...META, ...meta } }
   const message = { jsonrpc: '2.0', id: ++ids, method: 'tools/call', params }
   return gateway.post(`${prefix}/mcp`, message, { ...modernHeaders('tools/call', name), ...headers })
 }
 
 for (const protocol of ['http/json', 'http/protobuf'])
   test(
-    `a call of an HTTP tool is a SERVER span below that of its client, with the request as its child, by ${protocol}`,
+    `a tool call is a SERVER span between those of client and request, by ${protocol}`,
     TIMEOUT,
     async (t) => {
       const [sink, { base, seen }] = [await collector(t), await api(t)]
       const began = Date.now()
-      const gateway = await served(t, [shop(base)], { settings: telemetry(sink, { protocol }), env: FAST })
+      const gateway = await served(t, [shop(base)], {
+        settings: telemetry(sink),
+        env: { ...FAST, OTEL_EXPORTER_OTLP_PROTOCOL: protocol },
+      })
       const other = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
       const meta = { traceparent: TRACEPARENT, tracestate: 'rojo=1', baggage: 'user=ann' }
       await call(gateway, '/shop', 'get_item', { id: 'of-ann' }, meta, { traceparent: other })
@@ -149,18 +151,15 @@ for (const protocol of ['http/json', 'http/protobuf'])
 
 test('spans of many calls arrive by protobuf, with texts of any length and alphabet', TIMEOUT, async (t) => {
   const [sink, { base }] = [await collector(t), await api(t)]
-  const settings = telemetry(sink, { protocol: 'http/protobuf' })
-  const env = { ...FAST, OTEL_SERVICE_NAME: 'Schlüssel'.repeat(2_000) }
+  const settings = telemetry(sink)
+  const env = { ...FAST, OTEL_EXPORTER_OTLP_PROTOCOL: '', OTEL_SERVICE_NAME: 'Schlüssel'.repeat(2_000) }
   const gateway = await served(t, [shop(base)], { settings, env })
   const sent = ['a', 'x'.repeat(127), 'y'.repeat(128), 'ü'.repeat(64), '🔑'.repeat(50), 'ключ'].map(
-    (text, i) => ({
-      id: text,
-      traceId: String(i + 1).repeat(32),
-    }),
+    (text, i) => ({ id: text, traceId: String(i + 1).repeat(32) }),
   )
   await Promise.all(
     sent.map(({ id, traceId }) => {
-      const _meta = { ...MODERN, traceparent: `00-${traceId}-${PARENT}-01` }
+      const _meta = { ...META, traceparent: `00-${traceId}-${PARENT}-01` }
       const params = { name: 'broken', arguments: {}, _meta }
       const message = { jsonrpc: '2.0', id, method: 'tools/call', params }
       return gateway.post('/shop/mcp', message, modernHeaders('tools/call', 'broken'))
@@ -190,7 +189,7 @@ test('a method that is called like the span of a tool is not taken for it', TIME
     () =>
       gateway.post(
         '/shop/mcp',
-        { jsonrpc: '2.0', id: 1, method, params: { _meta: MODERN } },
+        { jsonrpc: '2.0', id: 1, method, params: { _meta: META } },
         modernHeaders(method),
       ),
   ].entries()) {
@@ -236,25 +235,21 @@ test('failed calls have an error.type, and a failed request has its own', TIMEOU
   assert.equal(refused.attributes['http.response.status_code'], undefined)
 })
 
-test(
-  'hosts that a redirect decides get no trace context, and the header of a tool stays',
-  TIMEOUT,
-  async (t) => {
-    const [sink, { base, seen }] = [await collector(t), await api(t)]
-    const settings = { ...telemetry(sink), outbound: { allowHosts: ['127.0.0.1', 'localhost'] } }
-    const gateway = await served(t, [shop(base)], { settings, env: FAST })
-    const headers = async (name: string) => {
-      seen.length = 0
-      const { text } = await call(gateway, '/shop', name, {}, { traceparent: TRACEPARENT })
-      assert.ok(seen.length, text)
-      return seen.map(({ headers: { traceparent } }) => traceparent)
-    }
-    assert.deepEqual(await headers('own'), ['mine'])
-    const [first, second] = await headers('elsewhere')
-    assert.match(String(first), new RegExp(TRACE))
-    assert.equal(second, undefined)
-  },
-)
+test('hosts of a redirect get no trace context, and the header of a tool stays', TIMEOUT, async (t) => {
+  const [sink, { base, seen }] = [await collector(t), await api(t)]
+  const settings = { ...telemetry(sink), outbound: { allowHosts: ['127.0.0.1', 'localhost'] } }
+  const gateway = await served(t, [shop(base)], { settings, env: FAST })
+  const headers = async (name: string) => {
+    seen.length = 0
+    const { text } = await call(gateway, '/shop', name, {}, { traceparent: TRACEPARENT })
+    assert.ok(seen.length, text)
+    return seen.map(({ headers: { traceparent } }) => traceparent)
+  }
+  assert.deepEqual(await headers('own'), ['mine'])
+  const [first, second] = await headers('elsewhere')
+  assert.match(String(first), new RegExp(TRACE))
+  assert.equal(second, undefined)
+})
 
 test('a trace context that is not valid is left out', TIMEOUT, async (t) => {
   const [sink, { base, seen }] = [await collector(t), await api(t)]
@@ -302,27 +297,23 @@ for (const [what, answers] of [
   ['silent', () => {}],
   ['failing', (response: ServerResponse) => void response.writeHead(500).end()],
 ] as const)
-  test(
-    `a collector that is ${what} fails no call, fills no log and does not hold the end`,
-    TIMEOUT,
-    async (t) => {
-      const { base } = await api(t)
-      const asked: string[] = []
-      const sink = createServer((request, response) => {
-        asked.push(request.url ?? '')
-        answers?.(response)
-      })
-      const url = answers ? await origin(t, sink) : 'http://127.0.0.1:1'
-      const gateway = await served(t, [shop(base)], { settings: telemetry({ url }), env: FAST })
-      for (let i = 0; i < 20; i++)
-        assert.match((await call(gateway, '/shop', 'get_item', { id: '1' })).text, /"text":"ok"/)
-      gateway.child.kill('SIGINT')
-      assert.equal(await gateway.ended, 0)
-      if (answers) assert.ok(asked.includes('/v1/traces'))
-      const told = gateway.stderr().match(/could not be sent to the OTLP endpoint/g) ?? []
-      assert.equal(told.length, 1, gateway.stderr())
-    },
-  )
+  test(`a collector that is ${what} fails no call, fills no log, holds up no end`, TIMEOUT, async (t) => {
+    const { base } = await api(t)
+    const asked: string[] = []
+    const sink = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      answers?.(response)
+    })
+    const url = answers ? await origin(t, sink) : 'http://127.0.0.1:1'
+    const gateway = await served(t, [shop(base)], { settings: telemetry({ url }), env: FAST })
+    for (let i = 0; i < 20; i++)
+      assert.match((await call(gateway, '/shop', 'get_item', { id: '1' })).text, /"text":"ok"/)
+    gateway.child.kill('SIGINT')
+    assert.equal(await gateway.ended, 0)
+    if (answers) assert.ok(asked.includes('/v1/traces'))
+    const told = gateway.stderr().match(/could not be sent to the OTLP endpoint/g) ?? []
+    assert.equal(told.length, 1, gateway.stderr())
+  })
 
 test('spans that wait are sent at the end, by protobuf unless something else is said', TIMEOUT, async (t) => {
   const [sink, { base }] = [await collector(t), await api(t)]

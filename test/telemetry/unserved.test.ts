@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type CollectedSpan, collector } from '../support/collector.ts'
+import { listening } from '../support/listening.ts'
 import { modernHeaders, served } from '../support/served.ts'
-import type { Loose } from '../support/wire.ts'
+import { type Loose, META } from '../support/wire.ts'
 
 const TIMEOUT = { timeout: 120_000 }
-const FAST = { OTEL_BSP_SCHEDULE_DELAY: '20' }
+const FAST = { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_SCHEDULE_DELAY: '20' }
 const TRACEPARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
-const MODERN = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 const ANN = { authorization: 'Bearer ann-token-of-the-shop' }
 
 const configured = (router: object = {}) => ({
@@ -22,19 +18,17 @@ const configured = (router: object = {}) => ({
   tools: [{ name: 'get', method: 'GET', endpoint: 'http://127.0.0.1:1/get' }],
 })
 const CLOSED = {
-  auth: { mode: 'bearer', tokens: [{ token: 'ann-token-of-the-shop', caller: 'ann' }] },
+  auth: { type: 'bearer', tokens: [{ token: 'ann-token-of-the-shop', caller: 'ann' }] },
   authorize: { default: 'deny', rules: [] },
 }
 
-const otlp = (url: string, more: object = {}) => ({
-  telemetry: { otlp: { endpoint: url, protocol: 'http/json', ...more } },
-})
+const otlp = (url: string, more: object = {}) => ({ telemetry: { otlp: { endpoint: url, ...more } } })
 
 const calling = (id: number, meta: object = {}) => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
-  params: { name: 'get', arguments: {}, _meta: { ...MODERN, ...meta } },
+  params: { name: 'get', arguments: {}, _meta: { ...META, ...meta } },
 })
 
 const shown = ({ name, attributes }: CollectedSpan) => [
@@ -48,10 +42,7 @@ test('requests that are refused before a backend have SERVER spans', TIMEOUT, as
   const gateway = await served(
     t,
     [configured({ ...CLOSED, rate: [{ per: 'caller', limit: 4, window: '1h' }] })],
-    {
-      settings: otlp(sink.url),
-      env: FAST,
-    },
+    { settings: otlp(sink.url), env: FAST },
   )
   const next = async (name: string, ask: () => Promise<unknown>) => {
     const before = sink.spans.length
@@ -91,10 +82,7 @@ test('requests that are refused before a backend have SERVER spans', TIMEOUT, as
     gateway.post(
       '/shop/mcp',
       { jsonrpc: '2.0', id: 4, method: 'tools/list' },
-      {
-        ...ANN,
-        'mcp-session-id': 'nobody-knows-it',
-      },
+      { ...ANN, 'mcp-session-id': 'nobody-knows-it' },
     ),
   )
   assert.deepEqual(shown(lost), ['tools/list', '404', 404])
@@ -156,14 +144,10 @@ async function holding(t: TestContext) {
     }
     if (isHeld) open.push(response)
     else response.end('{}')
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
+  const port = await listening(t, server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     spans,
     next: () => new Promise((resolve) => server.once('spans', resolve)),
     release() {

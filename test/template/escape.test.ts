@@ -9,26 +9,7 @@ const nasty = fc
   .array(
     fc.oneof(
       fc.constantFrom(
-        ...[
-          '"',
-          '\\',
-          '\n',
-          '\r\n',
-          '}',
-          '{{',
-          ',',
-          ':',
-          '../',
-          '..',
-          '.',
-          '%2e%2e',
-          '%2E',
-          '%',
-          '/',
-          '?',
-          '#',
-          '&',
-        ],
+        ...[...'" \\ } {{ , : ../ .. . %2e%2e %2E % / ? # &'.split(' '), '\n', '\r\n'],
         ...[
           '=',
           '+',
@@ -173,43 +154,6 @@ test('no text takes segments of a path away, not even raw', () => {
     { numRuns: sample(1000) },
   )
   assert.ok(rendered > sample(100))
-})
-
-test('no text breaks out of a form', () => {
-  fc.assert(
-    fc.property(nasty, nasty, (x, y) => {
-      const out = render('a={{.Args.x}}&{{.Args.y}}=b', 'form', { x, y })!
-      assert.match(out, /^[\x21-\x7e]*$/)
-      assert.deepEqual(
-        [...new URLSearchParams(out)],
-        [
-          ['a', wellFormed(x)],
-          [wellFormed(y), 'b'],
-        ],
-      )
-    }),
-  )
-})
-
-test('no text breaks out of a header', () => {
-  fc.assert(
-    fc.property(nasty, (x) => {
-      try {
-        const out = render('Bearer {{.Args.x}}', 'header', { x })
-        if (out === undefined) assert.equal(x, '')
-        else {
-          assert.equal(out, `Bearer ${x}`)
-          // Whoever sends it sends its UTF-8 bytes.
-          new Headers({ authorization: Buffer.from(out).toString('latin1') })
-        }
-      } catch (error) {
-        assert.ok(error instanceof RenderError)
-        assert.equal(error.kind, 'unsafe')
-        assert.match(x, /[\x00-\x08\x0a-\x1f\x7f]/)
-      }
-    }),
-    { numRuns: sample(500) },
-  )
 })
 
 test('benign text renders in every place as Go renders it', () => {

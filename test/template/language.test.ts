@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { ExactNumber } from '../../src/json/index.ts'
 import {
   type CompileOptions,
@@ -11,7 +10,6 @@ import {
   RenderError,
   type TemplateError,
 } from '../../src/template/index.ts'
-import { sample } from '../support/rest.ts'
 
 function template(source: string, options: Partial<CompileOptions> = {}) {
   const compiled = compile(source, { place: 'text', ...options })
@@ -294,87 +292,6 @@ test('limits can be set', () => {
   assert.throws(() => template('{{range 10}}xx{{end}}', { limits: { output: 5 } }).render({}), {
     kind: 'limit',
   })
-})
-
-test('any text compiles to a template or to errors, and renders or fails as one', () => {
-  const piece = fc.constantFrom(
-    ...[
-      '{{',
-      '}}',
-      '{{-',
-      '-}}',
-      'if',
-      'else',
-      'end',
-      'range',
-      'with',
-      'define',
-      'template',
-      'block',
-      '"',
-      '`',
-      "'",
-      '(',
-      ')',
-    ],
-    ...[
-      ' ',
-      '.',
-      '.a',
-      '$',
-      '$x',
-      ':=',
-      '=',
-      '|',
-      ',',
-      'print',
-      'printf',
-      'index',
-      '1',
-      '1.5',
-      '0x',
-      'nil',
-      'true',
-      '/*',
-      '*/',
-    ],
-    ...[
-      '\n',
-      '\\',
-      '{{if .a}}',
-      '{{end}}',
-      '{{else}}',
-      '{{range .l}}',
-      '{{.a}}',
-      '{{$x := .a}}',
-      'http://h/',
-      '?',
-      '{"a": ',
-    ],
-  )
-  const source = fc.oneof(
-    fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join('')),
-    fc.string(),
-  )
-  const data = { a: 'x', l: [1, 'b', null] }
-  fc.assert(
-    fc.property(
-      source,
-      fc.constantFrom('go', 'text', 'json', 'form', 'url', 'header', 'auto'),
-      (text, place) => {
-        const compiled = compile(text, { place })
-        for (const { start, end } of compiled.errors) {
-          assert.ok(start >= 0 && end >= start && end <= text.length, `${start} ${end}`)
-        }
-        try {
-          compiled.template?.render(data)
-        } catch (error) {
-          assert.ok(error instanceof RenderError, String(error))
-        }
-      },
-    ),
-    { numRuns: sample(3000), examples: [['{{/**/', 'go']] },
-  )
 })
 
 test('the tree keeps every place', () => {

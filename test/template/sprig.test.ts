@@ -13,9 +13,7 @@ test('a list or map that is written as nil is an empty one', () => {
 test('camelcase keeps capitals inside of words', () => {
   const { template } = compile(
     '{{camelcase "fooBar"}} {{camelcase "HTTPServer"}} {{camelcase "GO_IS_fun"}}',
-    {
-      place: 'text',
-    },
+    { place: 'text' },
   )
   assert.equal(template?.render({}), 'FooBar Httpserver GoIsFun')
 })

@@ -144,10 +144,7 @@ test('the input schema says all that the arguments say', () => {
             type: 'object',
             properties: {
               name: { type: 'string' },
-              pets: {
-                type: 'array',
-                items: { type: 'object', properties: { age: { type: 'integer' } } },
-              },
+              pets: { type: 'array', items: { type: 'object', properties: { age: { type: 'integer' } } } },
             },
           },
           sort: { type: 'string', enum: ['up', 'down'], default: 'up' },

@@ -10,10 +10,10 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { check } from '../../src/build/check-configurations.ts'
+import { messages, modernSend } from '../support/client.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
-import { modernHeaders } from '../support/served.ts'
-import { ACCEPT, type Loose } from '../support/wire.ts'
+import type { Loose } from '../support/wire.ts'
 
 const EXTENSION = 'io.modelcontextprotocol/tasks'
 const any = z.looseObject({})
@@ -85,22 +85,11 @@ async function ask(
   { tasks = true, token }: { tasks?: boolean; token?: string } = {},
 ): Promise<Loose> {
   const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': tasks ? { extensions: { [EXTENSION]: {} } } : {},
   }
-  const response = await fetch(`${base}/api/mcp`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: ACCEPT,
-      ...modernHeaders(method, params.name ?? params.taskId),
-      ...(token && { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
-  })
-  const text = await response.text()
-  const event = /^data: (.*)$/m.exec(text)
-  return JSON.parse(event ? event[1]! : text)
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const response = await modernSend(`${base}/api/mcp`, method, { ...params, _meta }, headers)
+  return (await messages(response)).at(-1)
 }
 
 const begin = { name: 'export', arguments: { what: 'plants' } }
@@ -417,7 +406,7 @@ test('the outbound rules hold for the URL that is polled, as for a redirect', as
 
 test('ids that are changed, expired, of others or of another tool are one answer', async (t) => {
   const { origin } = await api(t)
-  const auth = { mode: 'bearer', tokens: ['one', 'two'].map((token) => ({ token, caller: token })) }
+  const auth = { type: 'bearer', tokens: ['one', 'two'].map((token) => ({ token, caller: token })) }
   const router = (prefix: string) => ({ server: 'api', prefix, auth })
   const routers = [router('/api'), router('/other')]
   const { base, change } = await gatewayHere(t, exporter(origin, SOON, {}, { routers }))
@@ -560,17 +549,17 @@ test('validate finds what is wrong with `async`, at its place', async () => {
 
 test('an API says how long to wait for the next poll, within bounds', async (t) => {
   const { origin, asked } = await api(t, ({ method }, response) => {
-    if (method === 'POST') json(response, 202, {}, { location: '/jobs/1', 'retry-after': '7' })
+    if (method === 'POST') json(response, 202, {}, { location: '/jobs/1', 'retry-after': '70' })
     else json(response, 200, { status: 'running' }, { 'retry-after': '86400' })
   })
   const { base, change } = await gatewayHere(t, exporter(origin))
   const { result: task } = await ask(base, 'tools/call', begin)
-  assert.equal(task.pollIntervalMs, 7_000)
+  assert.equal(task.pollIntervalMs, 70_000)
   const { result: working } = await ask(base, 'tasks/get', { taskId: task.taskId })
   assert.deepEqual([working.status, working.pollIntervalMs], ['working', 300_000])
   // The pause is longer than the call may be, so that it ends with a handle.
   asked.length = 0
-  await change(exporter(origin, SOON, { limits: { timeout: '6s' } }))
+  await change(exporter(origin, SOON, { limits: { timeout: '60s' } }))
   const { result } = await ask(base, 'tools/call', begin, { tasks: false })
   assert.match(result.content[0].text, /is still running/)
   assert.deepEqual(asked, ['POST /exports'])

@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import { credentialsFor } from '../../src/credentials/credential.ts'
 import type { Json } from '../../src/json/index.ts'
 import { HttpClient } from '../../src/net/index.ts'
-import { silentLog } from '../../src/telemetry/silent.ts'
+import { silentLog } from '../../src/telemetry/log.ts'
 import { compilePrompts, compileTools } from '../../src/tools/index.ts'
 import { json, listen, text, upstream } from './harness.ts'
 

@@ -84,15 +84,7 @@ export function arg(name: string, position: Arg['position'], rest: Partial<Arg> 
 type Parts = Partial<Tool> & { endpoint: string }
 
 export function makeTool(parts: Parts): Tool {
-  return {
-    name: 'tool',
-    method: 'GET',
-    headers: {},
-    args: [],
-    followRedirects: false,
-    redirectBody: false,
-    ...parts,
-  }
+  return { name: 'tool', method: 'GET', headers: {}, args: [], followRedirects: false, ...parts }
 }
 
 export interface Setup {

@@ -8,35 +8,17 @@ import { arg, callable, compileAll, makeTool, upstream } from './harness.ts'
 // author wrote, or none at all.
 const target = await upstream()
 const NASTY = [
-  '..',
-  '.',
-  '%2e%2e',
-  '/',
-  '\\',
-  '?',
-  '#',
-  '&',
-  '=',
-  '"',
+  ...(
+    '.. . %2e%2e / \\ ? # & = " @evil.example //evil.example {{.Config}} ","x":" } ; % %zz -- ' +
+    'data:,x data:image/png;base64, 😀'
+  ).split(' '),
   '\r\n',
   '\n',
   '\0',
   '\u2028',
   '\ud800',
-  '@evil.example',
-  '//evil.example',
-  '{{.Config}}',
-  '","x":"',
-  '}',
-  ';',
-  '%',
-  '%zz',
-  '--',
-  'data:,x',
-  'data:image/png;base64,',
   ' ',
   'é',
-  '😀',
 ]
 const hostile = fc
   .array(fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 6 })
@@ -200,20 +182,9 @@ test('in a multipart body: the same parts', async () => {
 test('whatever a configuration says, compiling it reports and never throws', () => {
   const bit = fc.oneof(
     fc.constantFrom(
-      'http://',
-      'host',
-      '/',
-      '{{',
-      '}}',
-      '{{.Args.x}}',
-      '{{.Config.k}}',
+      ...'http:// host / {{ }} {{.Args.x}} {{.Config.k}} {{end}} ? # " :99999'.split(' '),
       '{{if .Args.x}}',
-      '{{end}}',
       '{{env "X"}}',
-      '?',
-      '#',
-      '"',
-      ':99999',
       '\n',
     ),
     fc.string({ unit: 'binary', maxLength: 4 }),

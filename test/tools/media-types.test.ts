@@ -75,11 +75,6 @@ function fromXml(text: string): string {
 }
 
 describe('a value of a caller cannot leave its place in a body of', () => {
-  test('JSON', () =>
-    bodies(TYPES.json, '{"a": "{{.Args.v}}", "end": 1}', (body, a) =>
-      assert.deepEqual(JSON.parse(body), { a, end: 1 }),
-    ))
-
   test('JSON lines', () =>
     bodies(TYPES.lines, '{"a": "{{.Args.v}}"}\n{"b": {{.Args.v}}}\n', (body, v) => {
       const lines = body.split(/[\r\n\u001e]+/)
@@ -97,15 +92,6 @@ describe('a value of a caller cannot leave its place in a body of', () => {
       assert.deepEqual(values.map(fromXml), Array(4).fill(v.replace('\ud800', '\ufffd')))
     })
   })
-
-  test('a form', () =>
-    bodies(TYPES.form, 'a={{.Args.v}}&b=1', (body, v) => {
-      const pairs = [...new URLSearchParams(body)]
-      assert.deepEqual(pairs, [
-        ['a', v.replace('\ud800', '\ufffd')],
-        ['b', '1'],
-      ])
-    }))
 })
 
 describe('a value of a caller without `raw` is refused in a body of', () => {

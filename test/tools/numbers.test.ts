@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
-import { createLog } from '../../src/telemetry/log.ts'
-import { patient } from '../support/patient.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { modernHeaders } from '../support/served.ts'
 import { post } from '../support/wire.ts'
 import { upstream } from './harness.ts'
 
@@ -27,22 +25,13 @@ tools:
     requestBody: '{"n": {{.Args.n}}, "body": {{.Request.Body.params.arguments.n}}, "all": {{toJson .Args}}}'
 `,
   )
-  const { settings } = readSettings({ file: 'plantgw.yaml', text: '' }, {})
-  const log = await createLog({ level: 'silent' })
-  const made = await createGateway({
-    paths: [folder],
-    settings: patient(settings!),
-    env: {},
-    log,
-    version: '1',
-  })
-  assert.deepEqual(made.findings, [])
-  t.after(() => made.gateway!.close())
+  const { gateway, findings } = await gatewayOver(t, [folder])
+  assert.deepEqual(findings, [])
   const call = async (n: string) => {
     const meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"n":${n},"i":${n}},"_meta":{${meta}}}}`
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 't' }
-    const response = await post(made.gateway!.app, '/a/mcp', text, headers)
+    const headers = modernHeaders('tools/call', 't')
+    const response = await post(gateway.app, '/a/mcp', text, headers)
     assert.doesNotMatch(await response.text(), /"isError":true/)
     return [last().url, last().body.toString()]
   }

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { Arg, ResponseShaping, Tool } from '../../src/config/model.ts'
 import { Cancellation, Resilience } from '../../src/net/index.ts'
 import type { CallContext, CallOutcome } from '../../src/tools/index.ts'
+import { modern } from '../support/client.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import { arg, callable, compileAll, json, makeTool, type Setup, upstream } from './harness.ts'
 
@@ -99,9 +100,7 @@ test('cursors, URLs and numbers in responses lead to the next page', async () =>
   const numbers = await tool(
     { pages: { next: 'page: +1', max: 10 } },
     { args: [arg('page', 'query')] },
-  )({
-    page: '2',
-  })
+  )({ page: '2' })
   assert.deepEqual(numbers.requests, ['/list?page=2', '/list?page=3', '/list?page=4'])
   assert.deepEqual(JSON.parse(numbers.texts[0]!), ROWS.slice(2))
 })
@@ -343,31 +342,8 @@ test('through the gateway: progress, the log and the metric', async (t: TestCont
       },
     ],
   })
-  const _meta = {
-    progressToken: 7,
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
-  const response = await fetch(`${base}/paged/mcp`, {
-    method: 'POST',
-    headers: {
-      accept: 'application/json, text/event-stream',
-      'content-type': 'application/json',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'list',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'list', arguments: {}, _meta },
-    }),
-  })
-  const messages = (await response.text())
-    .split('\n')
-    .flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  const params = { name: 'list', arguments: {}, _meta: { progressToken: 7 } }
+  const messages = await modern(`${base}/paged/mcp`).all('tools/call', params)
   assert.deepEqual(
     messages.slice(0, -1).map(({ params }) => params),
     [2, 3].map((progress) => ({ progressToken: 7, progress, message: `Page ${progress} read` })),

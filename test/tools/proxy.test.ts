@@ -93,7 +93,7 @@ test('a proxy that refuses, or is not there, says so', async () => {
   const left = new URL(await listen(leaving))
   for (const [i, endpoint] of [target.origin, 'https://127.0.0.1:9'].entries()) {
     const proxy = { type: 'http' as const, host: left.hostname, port: Number(left.port) }
-    const call = await callable({ endpoint, proxy, limits: { timeout: 5000 } }, { http })()
+    const call = await callable({ endpoint, proxy, limits: { timeout: 60_000 } }, { http })()
     assert.equal(call.failure, 'connect', text(call))
     assert.match(text(call), /The proxy could not connect to /)
     assert.equal(asked, i + 1, 'a proxy that hangs up is asked once')

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { PIECE } from '../../src/text/index.ts'
 import { maskKnown, maskKnownInPieces, SHOWN, streamMaskKnown } from '../../src/tools/mask.ts'
+import { modern } from '../support/client.ts'
+import { gatewayHere } from '../support/gateway.ts'
+import { listening } from '../support/listening.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import type { Loose } from '../support/wire.ts'
@@ -162,7 +163,8 @@ async function leaking(t: TestContext) {
     let text = ''
     for await (const chunk of request) text += chunk
     const said = `${request.headers.authorization} and ghp_${take(36)}`
-    if (request.method !== 'POST') return response.end(said)
+    if (request.method !== 'POST')
+      return request.url === '/mcp' ? response.writeHead(405).end() : response.end(said)
     const { id, method }: Loose = JSON.parse(text)
     if (id === undefined) return response.writeHead(202).end()
     if (method === 'server/discover') return response.writeHead(404).end()
@@ -179,13 +181,9 @@ async function leaking(t: TestContext) {
     response.write(`data: ${answer.slice(0, cut)}`)
     setImmediate(() => response.end(`${answer.slice(cut)}\n\n`))
     return undefined
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listening(t, server)
+  return `http://127.0.0.1:${port}`
 }
 
 test('`redact` of a server says what is taken out', { timeout: 60_000 }, async (t) => {
@@ -224,6 +222,20 @@ test('`redact` of a server says what is taken out', { timeout: 60_000 }, async (
       )
       assert.match(text, / and /)
     }
+})
+
+test('a variable named like a secret is taken out where its place does not say so; added arguments are logged', async (t) => {
+  const api = createServer(({ headers }, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' }).end(`said ${headers['x-place']}`)
+  })
+  const endpoint = `http://127.0.0.1:${await listening(t, api)}/`
+  const tool = { name: 'get', method: 'GET', endpoint, headers: { 'X-Place': '${PLACE_TOKEN}' } }
+  const env = { PLACE_TOKEN: 'secret-of-a-place-1' }
+  const configuration = { name: 'a', prefix: '/a', servers: [{}], tools: [tool] }
+  const { base, logged } = await gatewayHere(t, configuration, env)
+  assert.equal(await modern(`${base}/a/mcp`).call('get', { toolCallId: 'c' }), 'said ***')
+  const [dropped] = logged.filter(({ msg }) => msg === 'arguments that the client added were dropped')
+  assert.deepEqual([dropped?.tool, dropped?.arguments], ['get', ['toolCallId']])
 })
 
 test('the settings and a tenant say what is taken out where a server does not', {
@@ -285,7 +297,7 @@ test('the settings and a tenant say what is taken out where a server does not', 
     'plantgw_redacted_secrets_total{tenant="red",server="m",kind="token"} 1',
     'plantgw_redacted_secrets_total{tenant="red",server="s",kind="token"} 1',
   ])
-  gateway.child.kill('SIGTERM')
+  gateway.child.kill('SIGINT')
   await gateway.ended
   const lines = readFileSync(file, 'utf8')
   assert.ok(!lines.includes('ghp_'))

@@ -99,14 +99,9 @@ test('at most five are followed', async () => {
 })
 
 test('a redirect to anything but plain http and https is not followed', async () => {
-  for (const to of [
-    'file:///etc/passwd',
-    'ftp://x/y',
-    'data:text/plain,x',
-    'http://user:pw@127.0.0.1/',
-    'http://:x',
-    'javascript:1',
-  ]) {
+  for (const to of (
+    'file:///etc/passwd ftp://x/y data:text/plain,x http://user:pw@127.0.0.1/ http://:x ' + 'javascript:1'
+  ).split(' ')) {
     const outcome = await follow(`/302?to=${encodeURIComponent(to)}`)
     assert.equal(outcome.failure, 'redirect', to)
     assert.doesNotMatch(text(outcome), /pw|passwd/)
@@ -142,7 +137,7 @@ const post = (to: string, parts: object = {}) =>
     { server: { config: { apiKey: 'topsecret123' } } },
   )()
 
-test('a body goes to another origin only where the tool says so', async () => {
+test('a body goes to no other origin', async () => {
   for (const [status, method] of [
     [307, 'POST'],
     [308, 'PATCH'],
@@ -154,12 +149,10 @@ test('a body goes to another origin only where the tool says so', async () => {
     assert.equal(outcome.failure, 'redirect')
     assert.equal(
       text(outcome),
-      `${target.origin} answered ${status} with a redirect to ${other.origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
+      `${target.origin} answered ${status} with a redirect to ${other.origin}. It was not followed, as the body of the request would go to another origin.`,
     )
     assert.equal(other.received.length, before)
   }
-  assert.equal((await post(`${other.origin}/end`, { redirectBody: true })).failure, undefined)
-  assert.equal(other.last().body.toString(), '{"api_key": "topsecret123"}')
   assert.equal((await post(`${target.origin}/end`)).failure, undefined)
   assert.equal(target.last().body.toString(), '{"api_key": "topsecret123"}')
 })

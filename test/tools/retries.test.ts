@@ -102,7 +102,7 @@ test('only what may be sent twice is, with its body', async () => {
 
 test('without `retry` nothing is repeated', async () => {
   const target = await flapping([503])
-  const { resilience } = resilient({ breaker: { failures: 5, pause: 1000 } })
+  const { resilience } = resilient({ breaker: { failures: 5 } })
   await callable({ endpoint: target.origin }, { resilience })()
   assert.equal(target.received.length, 1)
 })
@@ -204,7 +204,7 @@ test('during an outage a fifth of the calls is repeated at most, or ten a minute
 test('a breaker opens after failures in a row: nothing is connected to until one call tries it again', async () => {
   const broken: Answers = [500, 'reset', 503, 500]
   const target = await flapping(broken)
-  const { resilience, changes, pass } = resilient({ breaker: { failures: 3, pause: 10_000 } })
+  const { resilience, changes, pass } = resilient({ breaker: { failures: 3 } })
   const call = callable({ endpoint: target.origin }, { resilience })
   for (let i = 0; i < 3; i++) await call()
   assert.equal(target.connections(), 3)
@@ -237,7 +237,7 @@ test('a breaker opens after failures in a row: nothing is connected to until one
 })
 
 test('no answer and a time-out are failures; 4xx, cancellations and what is too large are not', async () => {
-  const breaker = { failures: 1, pause: 10_000 }
+  const breaker = { failures: 1 }
   const state = async (target: string, limits = {}, cancelled = false) => {
     const { resilience } = resilient({ breaker })
     const signal = new Cancellation()
@@ -263,7 +263,7 @@ test('a probe that is cancelled lets the next call be one', async () => {
   let isSilent = false
   let arrived = () => {}
   const target = await upstream((response) => (isSilent ? arrived() : answer(response, 500)))
-  const { resilience, pass } = resilient({ breaker: { failures: 1, pause: 10_000 } })
+  const { resilience, pass } = resilient({ breaker: { failures: 1 } })
   const call = callable({ endpoint: target.origin }, { resilience })
   await call()
   pass(10_000)
@@ -284,7 +284,7 @@ test('a probe that is cancelled lets the next call be one', async () => {
 test('a breaker that opens ends the attempts of a call; another origin is called on', async () => {
   const broken = await flapping([503, 503, 503])
   const sound = await flapping([])
-  const { resilience } = resilient({ breaker: { failures: 2, pause: 60_000 } })
+  const { resilience } = resilient({ breaker: { failures: 2 } })
   const setup = { server: { retry }, resilience }
   const outcome = await callable({ endpoint: broken.origin }, setup)()
   assert.deepEqual([outcome.upstreamStatus, broken.received.length], [503, 2])

@@ -115,10 +115,7 @@ test('structured content and its schema are shaped together', async () => {
         type: 'array',
         items: {
           type: 'object',
-          properties: {
-            id: { type: 'integer' },
-            user: { anyOf: [{ type: 'string' }, { type: 'null' }] },
-          },
+          properties: { id: { type: 'integer' }, user: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
           required: ['id'],
         },
       },

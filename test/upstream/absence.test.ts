@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Absence } from '../../src/upstream/absence.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
 import { chatty } from './chatty.ts'
-import { type Client, open, proxied, until } from './harness.ts'
+import { type Client, open, proxied } from './harness.ts'
 import { tiny } from './tiny.ts'
 
 const TIMEOUT = { timeout: 120_000 }

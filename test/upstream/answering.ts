@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 
 /** What a server speaks: a revision with sessions, 2026-07-28, or SSE. */
@@ -56,13 +55,8 @@ export async function answering(
     const whole = JSON.stringify({ jsonrpc: '2.0', id, ...told })
     if (events) events.write(`data: ${whole}\n\n`)
     else response.writeHead(200, { 'content-type': 'application/json' }).end(whole)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
+  const port = await listening(t, server)
   const type = era === 'sse' ? 'sse' : 'streamable-http'
   return { server: { type, url: `http://127.0.0.1:${port}/mcp` }, seen }
 }

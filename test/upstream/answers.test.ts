@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
+import { listening } from '../support/listening.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
 import { answering, said } from './answering.ts'
-import { CLIENTS, META, modernSend, open, proxied, send, until } from './harness.ts'
+import { CLIENTS, META, modernSend, open, proxied, send } from './harness.ts'
 import { tiny } from './tiny.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -107,10 +107,9 @@ test('a server that refuses the credentials of the caller: status and challenge 
   const server = createServer((_, response) => {
     const headers = { 'www-authenticate': challenge, 'content-type': 'application/json' }
     response.writeHead(401, headers).end('{"error":"invalid_token"}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  })
+  const port = await listening(t, server)
+  const upstream = `http://127.0.0.1:${port}/mcp`
   const handshake = {
     id: 1,
     method: 'initialize',

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 
 /**
@@ -29,7 +28,7 @@ export async function batching(
           }
         : method === 'tools/list'
           ? { tools }
-          : { content: `called ${params.name}` }
+          : { content: `called ${params?.name}` }
     return [{ jsonrpc: '2.0', id, result }]
   }
   const server = createServer(async (request, response) => {
@@ -43,11 +42,7 @@ export async function batching(
     const headers = { 'content-type': 'application/json', 'mcp-session-id': 'one' }
     const body = Array.isArray(message) ? answers : answers[0]
     return response.writeHead(200, headers).end(JSON.stringify(body))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { called, release, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
+  const port = await listening(t, server)
+  return { called, release, url: `http://127.0.0.1:${port}/mcp` }
 }

@@ -4,7 +4,9 @@ import { namedCaller } from '../../src/access/bearer.ts'
 import type { Authenticate } from '../../src/access/steps.ts'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
-import { lives, META, messages, modern, modernSend, open, proxied, send, until } from './harness.ts'
+import { isThere } from '../support/process.ts'
+import { until } from '../support/until.ts'
+import { META, messages, modern, modernSend, open, proxied, send } from './harness.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 const ROOTS = { _meta: { ...META, 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } }
@@ -51,7 +53,7 @@ test('a handle is good once, for the same request, of the same caller', TIMEOUT,
   ] as const) {
     const { error } = await ask(url, params, headers)
     assert.equal(error.code, -32602)
-    assert.match(error.message, /requestState is unknown, used up, expired or of another request/)
+    assert.match(error.message, /requestState was used, has expired, or belongs to another request/)
   }
   assert.equal((await ask(url, retry, me)).result.resultType, 'complete')
   assert.equal((await ask(url, retry, me)).error.code, -32602)
@@ -67,7 +69,7 @@ test('calls of one caller share a session, also those that may be asked things',
   assert.equal(proxy.status().connections, 1)
   const pids = proxy.status().pids
   await proxy.close()
-  await until(() => !pids.some(lives))
+  await until(() => !pids.some(isThere))
 })
 
 test('callers whose values differ never share a process', TIMEOUT, async (t) => {

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 
 /** What carries a server's own messages: sessions of 2025-11-25 with a GET stream, SSE, or `subscriptions/listen`. */
@@ -142,13 +141,8 @@ export async function chatty(t: TestContext, kind: Kind) {
     return response.writeHead(200, headers).end(JSON.stringify(answer))
   }
 
-  const server = createServer((request, response) => void serve(request, response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const server = createServer((request, response) => void serve(request, response))
+  const port = await listening(t, server)
   state.url = `http://127.0.0.1:${port}/${kind === 'sse' ? 'sse' : 'mcp'}`
   return state
 }

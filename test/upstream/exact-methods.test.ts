@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { fold } from '../../src/text/index.ts'
 import { gatewayHere } from '../support/gateway.ts'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 import { META, open } from './harness.ts'
 
@@ -38,9 +37,7 @@ test('no spelling of a method runs a tool that a filter hides, at any kind of pr
         capabilities: { tools: {} },
         serverInfo: { name: 's', version: '1' },
       }),
-      'tools/list': () => ({
-        tools: TOOLS.map((name) => ({ name, inputSchema: { type: 'object' } })),
-      }),
+      'tools/list': () => ({ tools: TOOLS.map((name) => ({ name, inputSchema: { type: 'object' } })) }),
       [CALL]: () => {
         const name = fold(String(params.name))
         if (!TOOLS.includes(name)) return undefined
@@ -53,11 +50,9 @@ test('no spelling of a method runs a tool that a filter hides, at any kind of pr
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ jsonrpc: '2.0', id, ...said }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  t.after(() => server.closeAllConnections())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  const port = await listening(t, server)
+  const url = `http://127.0.0.1:${port}`
   const at = (name: string, more: object = {}) => ({ name, type: 'streamable-http', url, ...more })
   const hidden = { blockedTools: ['delete_item'] }
   const members = [
@@ -71,7 +66,7 @@ test('no spelling of a method runs a tool that a filter hides, at any kind of pr
       { server: ['a', 'b'], prefix: '/several' },
       { server: ['a', 'b'], names: 'plain', prefix: '/plain' },
       { server: members, prefix: '/members' },
-      { server: ['a', 'b'], prefix: '/searched', discovery: { mode: 'search' } },
+      { server: ['a', 'b'], prefix: '/searched', discovery: { type: 'search' } },
     ],
     mcpServers: [at('a', hidden), at('b', hidden), at('c'), at('d')],
   })

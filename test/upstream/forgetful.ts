@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 
 /** A streamable HTTP server that can be made to forget its sessions, or to fail, and tells what came in. */
@@ -46,13 +46,9 @@ export async function forgetful(
         method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: `done in ${known}` }] },
       )
     })
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const port = await listening(t, server)
+  const url = `http://127.0.0.1:${port}/mcp`
   return {
     url,
     seen,

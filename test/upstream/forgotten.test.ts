@@ -14,7 +14,8 @@ test('a server that has forgotten the session is initialised anew once, and only
   server.seen.length = 0
   server.forget()
   assert.equal(await client.call('safe'), 'done in s2')
-  assert.deepEqual(server.seen, [
+  const received = server.seen.filter((one) => !one.startsWith('GET'))
+  assert.deepEqual(received, [
     'initialize s2',
     'notifications/initialized s2',
     'logging/setLevel s2',

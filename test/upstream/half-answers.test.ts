@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 import { messages, modernSend, open, proxied, send } from './harness.ts'
 
@@ -29,13 +28,9 @@ async function serving(t: TestContext, method: string, play: Play, timeout = '30
     const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo }
     const headers = { 'content-type': 'application/json', 'mcp-session-id': 'one' }
     return response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const port = await listening(t, server)
+  const url = `http://127.0.0.1:${port}/mcp`
   return proxied(t, [{ type: 'streamable-http', url, startupTimeout: timeout, limits: { timeout } }])
 }
 
@@ -70,7 +65,7 @@ test('a call whose answer has a head and nothing else is told that it timed out'
     response.writeHead(200, { ...JSON_TYPE, 'content-length': 100 }).flushHeaders(),
   )
   const { call } = await open(url)
-  assert.match(await call('any'), /error: No response from http:.* for 300 ms/)
+  assert.match(await call('any'), /error: No response from the server for 0.3 s/)
 })
 
 test('a subscription that is answered with JSON without an end is refused at once', TIMEOUT, async (t) => {

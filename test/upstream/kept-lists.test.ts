@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { gatewayHere } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
-import { modern, modernSend, open, until } from './harness.ts'
+import { modern, modernSend, open } from './harness.ts'
 import { hinting } from './hinting.ts'
 
 const TIMEOUT = { timeout: 60_000 }
@@ -13,7 +14,7 @@ const COUNT = 20
 type Hinting = Awaited<ReturnType<typeof hinting>>
 
 const AUTH = {
-  mode: 'bearer',
+  type: 'bearer',
   tokens: ['alice', 'bob'].map((caller) => ({ token: `token-of-${caller}-0123456789`, caller })),
 }
 const as = (caller: string) => ({ authorization: `Bearer token-of-${caller}-0123456789` })

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import {
   Client as Modern,
@@ -9,6 +7,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 import { proxied } from './harness.ts'
 
@@ -45,13 +44,9 @@ async function recording(t: TestContext, own: Loose) {
     const told = known ? { result: { ...common, ...known } } : { error: { code: -32601, message: 'unknown' } }
     const headers = { 'content-type': 'application/json', ...(own === SESSIONS && { 'mcp-session-id': 's' }) }
     return response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id, ...told }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { texts, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
+  const port = await listening(t, server)
+  return { texts, url: `http://127.0.0.1:${port}/mcp` }
 }
 
 /** Uses a server with an official client, each method once. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
 import { chatty, type Kind } from './chatty.ts'
-import { modernSend, open, type Proxied, proxied, send, until } from './harness.ts'
+import { modernSend, open, type Proxied, proxied, send } from './harness.ts'
 import { tiny } from './tiny.ts'
 
 const TIMEOUT = { timeout: 120_000 }
@@ -86,7 +87,7 @@ const CLIENTS: Record<string, (t: TestContext, { url }: Proxied) => Promise<Hear
 }
 
 /** Pairs in which the client's own stream ends, so that the client can notice. */
-const ENDS = new Set(['http session', 'sse modern', 'modern modern'])
+const ENDS = new Set(['sse modern', 'modern modern'])
 
 function methods({ messages }: Heard): string[] {
   return messages.flatMap(({ method }) => (method ? [method] : []))

@@ -9,8 +9,9 @@ import { gatewayHere } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { type Served, served } from '../support/served.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
-import { messages, modern, modernSend, open, send, until } from './harness.ts'
+import { messages, modern, modernSend, open, send } from './harness.ts'
 
 // One endpoint of HTTP tools, an MCP server over stdio and one of 2026-07-28 over HTTP, each of another file.
 
@@ -24,7 +25,7 @@ const GENERATIONS: [title: string, generation: Generation, path: string][] = [
 ]
 
 const AUTH = {
-  mode: 'bearer',
+  type: 'bearer',
   tokens: ['ann', 'bob'].map((caller) => ({ token: `token-of-${caller}-012345`, caller })),
 }
 const as = (caller: string) => ({ authorization: `Bearer token-of-${caller}-012345` })

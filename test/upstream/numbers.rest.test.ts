@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { startPrinting } from '../fixtures/everything/start.ts'
 import { program } from '../fixtures/program.ts'
+import { modernHeaders } from '../support/served.ts'
 import { ACCEPT } from '../support/wire.ts'
 import { proxied } from './harness.ts'
 
@@ -116,7 +117,7 @@ const CLIENTS: Record<string, (url: string) => Promise<NumbersClient>> = {
   async '2026-07-28'(url) {
     async function request(method: string, params: string, headers = {}): Promise<string[]> {
       const text = `{"jsonrpc":"2.0","id":${++ids},"method":"${method}","params":${params}}`
-      const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...headers }
+      const own = { ...modernHeaders(method), ...headers }
       const all: string[] = []
       for await (const each of texts(await post(url, text, own))) all.push(each)
       return all
@@ -224,7 +225,7 @@ test('1.0 names the same request, token and argument as 1', { timeout: 60_000 },
   const { url } = await proxied(t, [{ type: 'stdio', ...program(SERVER) }])
   const call = (id: string, more: string) =>
     `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","arguments":{},"_meta":{"progressToken":2.0${more}}}}`
-  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' }
+  const headers = modernHeaders('tools/call', 'echo')
   const all = async (response: Response) => {
     const read: string[] = []
     for await (const text of texts(response)) read.push(text)

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { BODIES, ODD, REFUSALS } from '../fixtures/odd-answers.ts'
+import { listening } from '../support/listening.ts'
 import { answering } from './answering.ts'
 import { CLIENTS, open, proxied, send } from './harness.ts'
 
@@ -63,13 +64,8 @@ for (const body of ['null', '{}', '', '[]'])
       const serverInfo = { name: 's', version: '1' }
       const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo }
       return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-    }).listen(0, '127.0.0.1')
-    await new Promise((resolve) => server.once('listening', resolve))
-    t.after(() => {
-      server.closeAllConnections()
-      server.close()
     })
-    const { port } = server.address() as { port: number }
+    const port = await listening(t, server)
     const { url } = await proxied(t, [{ type: 'streamable-http', url: `http://127.0.0.1:${port}/mcp` }])
     const { headers } = await open(url)
     const answer = await send(url, { method: 'notifications/initialized' }, headers)

@@ -4,8 +4,9 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { gatewayHere } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
-import { messages, modern, open, openSse, send, until } from './harness.ts'
+import { messages, modern, open, openSse, send } from './harness.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 

@@ -99,8 +99,7 @@ async function together(t: TestContext, shop: object, mcpServers: readonly objec
 async function ask(url: string, method: string, params: Loose, tasks = true): Promise<Loose> {
   const capabilities = tasks ? { extensions: { [EXTENSION]: {} } } : {}
   const _meta = { 'io.modelcontextprotocol/clientCapabilities': capabilities }
-  const named = params.taskId === undefined ? {} : { 'mcp-name': params.taskId }
-  return (await messages(await modernSend(url, method, { ...params, _meta }, named))).at(-1)
+  return (await messages(await modernSend(url, method, { ...params, _meta }))).at(-1)
 }
 
 for (const names of ['prefixed', 'plain'])

@@ -3,13 +3,12 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
+import { gatewayOver } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
-import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { modernHeaders } from '../support/served.ts'
 import { body, events, type Loose, open, post, rpc } from '../support/wire.ts'
 import { META } from './harness.ts'
 import { tiny } from './tiny.ts'
@@ -24,11 +23,9 @@ async function gateway(t: TestContext, files: Record<string, object>) {
   const write = (name: string, value: object) =>
     writeFileSync(join(folder, `${name}.yaml`), JSON.stringify({ name, ...value }))
   for (const [name, value] of Object.entries(files)) write(name, value)
-  const { settings } = readSettings(undefined, {})
   const log = await createLog({ level: 'debug', format: 'json', to })
   const env = { PATH: process.env.PATH, HOME: process.env.HOME }
-  const made = await createGateway({ paths: [folder], settings: patient(settings!), env, log, version: '1' })
-  t.after(() => made.gateway?.close())
+  const made = await gatewayOver(t, [folder], {}, { env, log })
   if (!made.gateway) throw new Error(JSON.stringify(made.findings))
   const { app, reload } = made.gateway
   /** A request of 2026-07-28, or of the session whose headers are given. */
@@ -39,8 +36,7 @@ async function gateway(t: TestContext, files: Record<string, object>) {
     headers: Record<string, string> = {},
   ) => {
     if (headers['mcp-session-id']) return body(await post(app, `${prefix}/mcp`, rpc(method, params), headers))
-    const named = params.name === undefined ? {} : { 'mcp-name': params.name }
-    const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...named, ...headers }
+    const own = { ...modernHeaders(method, params.name), ...headers }
     return body(await post(app, `${prefix}/mcp`, rpc(method, { ...params, _meta: META }), own))
   }
   const call = async (prefix: string, name: string, headers?: Record<string, string>) => {

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { namedCaller } from '../../src/access/bearer.ts'
 import type { Authenticate } from '../../src/access/steps.ts'
 import { startFaulty } from '../fixtures/faulty/start.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
-import { META, messages, modernSend, open, proxied, send, until } from './harness.ts'
+import { META, messages, modernSend, open, proxied, send } from './harness.ts'
 import { stateful } from './stateful.ts'
 
 // The calls of one caller stay with one session, and one process, of a server with state.

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { faultyStdio, startFaulty } from '../fixtures/faulty/start.ts'
-import { modern, modernSend, open, proxied, send, until } from './harness.ts'
+import { until } from '../support/until.ts'
+import { modern, modernSend, open, proxied, send } from './harness.ts'
 
 type Era = 'session' | 'modern'
 

@@ -84,7 +84,7 @@ const SERVERS: [revision: string, more: object][] = [
 for (const [revision, more] of SERVERS)
   test(`a task is unknown to all but its caller: ${revision} ${JSON.stringify(more)}`, async (t) => {
     const { seen, entry } = await counting(t, 's', revision, more)
-    const auth = { mode: 'bearer', tokens }
+    const auth = { type: 'bearer', tokens }
     const { base } = await gatewayHere(t, {
       name: 'p',
       routers: [

@@ -25,10 +25,10 @@ test('declarations of headers that 2026-07-28 does not allow have a fault', () =
     [object({ a: header('N', 'number') }), /string, integer or boolean/],
     [object({ a: header('N', ['string', 'null']) }), /string, integer or boolean/],
     [object({ a: header('Same'), b: object({ c: header('sAME') }) }), /twice/],
-    [object({ a: { type: 'array', items: header('Item') } }), /chain of properties/],
-    [{ anyOf: [object({ a: header('Any') })] }, /chain of properties/],
-    [{ $defs: { a: header('Def') } }, /chain of properties/],
-    [header('Root'), /chain of properties/],
+    [object({ a: { type: 'array', items: header('Item') } }), /through `properties`/],
+    [{ anyOf: [object({ a: header('Any') })] }, /through `properties`/],
+    [{ $defs: { a: header('Def') } }, /through `properties`/],
+    [header('Root'), /through `properties`/],
   ] as const)
     assert.match(paramHeaderFault(schema) ?? '', fault, JSON.stringify(schema))
 })

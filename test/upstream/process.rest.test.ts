@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { namedCaller } from '../../src/access/bearer.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
-import { lives, messages, modern, open, proxied, send, until } from './harness.ts'
+import { isThere } from '../support/process.ts'
+import { modernHeaders } from '../support/served.ts'
+import { until } from '../support/until.ts'
+import { META } from '../support/wire.ts'
+import { messages, modern, open, proxied, send } from './harness.ts'
 
 const stdio = (more: object = {}, faults = {}) => ({
   type: 'stdio',
@@ -40,9 +44,9 @@ test(
     const [pidA, pidB] = [Number(await a.call('pid')), Number(await b.call('pid'))]
     assert.notEqual(pidA, pidB)
     const grandchild = Number(await a.call('grandchild'))
-    assert.ok(lives(grandchild))
+    assert.ok(isThere(grandchild))
     assert.equal((await fetch(url, { method: 'DELETE', headers: a.headers })).status, 204)
-    await until(() => !lives(pidA) && !lives(grandchild))
+    await until(() => !isThere(pidA) && !isThere(grandchild))
     assert.deepEqual(proxy.status().pids, [pidB])
     const answer = await send(url, { id: 1, method: 'tools/list' }, a.headers)
     assert.equal(answer.status, 404)
@@ -72,7 +76,7 @@ test(
     assert.match(await held, /^error: The server s1 was ended by SIGKILL/)
     const after = Number(await client.call('pid'))
     assert.notEqual(after, before)
-    assert.ok(!lives(before))
+    assert.ok(!isThere(before))
   },
 )
 
@@ -81,7 +85,7 @@ test('a child that is deaf to SIGTERM is killed, and close waits for it', TIMEOU
   const client = await open(url)
   const pid = Number(await client.call('pid'))
   await proxy.close()
-  assert.ok(!lives(pid))
+  assert.ok(!isThere(pid))
   assert.equal(proxy.status().connections, 0)
 })
 
@@ -139,7 +143,7 @@ test('idle sessions end with their child', TIMEOUT, async (t) => {
   const { url, registry } = await proxied(t, [stdio({ idleTimeout: '50ms' })])
   const client = await open(url)
   const pid = Number(await client.call('pid'))
-  await until(() => !lives(pid))
+  await until(() => !isThere(pid))
   assert.equal(registry.counts().sessions, 0)
 })
 
@@ -152,7 +156,7 @@ test('200 sessions that are opened and abandoned leave nothing', { timeout: 180_
     for (const pid of proxy.status().pids) pids.add(pid)
   }
   await until(() => registry.counts().sessions === 0 && proxy.status().connections === 0)
-  await until(() => ![...pids].some(lives))
+  await until(() => ![...pids].some(isThere))
 })
 
 test(
@@ -224,19 +228,11 @@ async function gone(t: TestContext, era: 'session' | 'modern') {
   const params = { name: 'silent', arguments: {}, _meta: { progressToken: 1 } }
   const headers = {
     ...client.headers,
-    ...(era === 'modern' && {
-      'mcp-method': 'tools/call',
-      'mcp-name': 'silent',
-      'mcp-protocol-version': '2026-07-28',
-    }),
-  }
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
+    ...(era === 'modern' && modernHeaders('tools/call', 'silent')),
   }
   const left = send(
     url,
-    { id: 'x', method: 'tools/call', params: { ...params, _meta: era === 'modern' ? meta : {} } },
+    { id: 'x', method: 'tools/call', params: { ...params, _meta: era === 'modern' ? META : {} } },
     headers,
     leave.signal,
   )

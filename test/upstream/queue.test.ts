@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { namedCaller } from '../../src/access/bearer.ts'
-import { messages, modern, modernSend, proxied, until } from './harness.ts'
+import { listening } from '../support/listening.ts'
+import { until } from '../support/until.ts'
+import { messages, modern, modernSend, proxied } from './harness.ts'
 
 /** A streamable HTTP server of 2025-11-25 whose calls end when a test says so. */
 async function slow(t: TestContext) {
@@ -29,13 +29,9 @@ async function slow(t: TestContext) {
     const headers = { 'content-type': 'application/json', 'mcp-session-id': 's' }
     const end = () => response.writeHead(200, headers).end(JSON.stringify(answer))
     return method === 'tools/call' ? calls.push(end) : end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { calls, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
+  const port = await listening(t, server)
+  return { calls, url: `http://127.0.0.1:${port}/mcp` }
 }
 
 test('calls that wait longer than limits.timeout in sum get their turn', { timeout: 60_000 }, async (t) => {

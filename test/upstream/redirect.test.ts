@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startEverything } from '../fixtures/everything/start.ts'
+import { listening } from '../support/listening.ts'
 import { modern, open, proxied } from './harness.ts'
 
 const TIMEOUT = { timeout: 60_000 }
@@ -29,13 +28,9 @@ async function redirecting(t: TestContext, target: string, status: number, to: (
     passed.on('error', () => response.destroy())
     response.on('close', () => passed.destroy())
     incoming.pipe(passed)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen }
+  const port = await listening(t, server)
+  return { url: `http://127.0.0.1:${port}/mcp`, seen }
 }
 
 for (const era of ['session', 'modern'] as const)

@@ -7,15 +7,15 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { stringify } from 'yaml'
 import { check } from '../../src/build/check-configurations.ts'
-import { readSettings } from '../../src/checks/index.ts'
-import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
-import { patient } from '../support/patient.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { gatewayOver } from '../support/gateway.ts'
+import { isThere, temporaryFolder } from '../support/process.ts'
+import { modernHeaders } from '../support/served.ts'
+import { until } from '../support/until.ts'
 import { body, events, type Loose, open, post, rpc } from '../support/wire.ts'
-import { lives, META, until } from './harness.ts'
+import { META, messages } from './harness.ts'
 import { held } from './held.ts'
 import { tiny } from './tiny.ts'
 
@@ -32,23 +32,15 @@ async function gateway(t: TestContext) {
     writeFileSync(join(folder, `${name}.yaml`), text)
   }
   const start = async () => {
-    const { settings } = readSettings(undefined, {})
     const log = await createLog({ level: 'error', format: 'json', to })
     const env = { PATH: process.env.PATH, HOME: process.env.HOME }
-    const made = await createGateway({
-      paths: [folder],
-      settings: patient(settings!),
-      env,
-      log,
-      version: '1',
-    })
-    t.after(() => made.gateway?.close())
-    const { app } = made.gateway!
+    const made = await gatewayOver(t, [folder], {}, { env, log })
+    const { app } = made.gateway
     const call = async (prefix: string, session: Record<string, string>, name: string) => {
       const response = await post(app, `${prefix}/mcp`, rpc('tools/call', { name, arguments: {} }), session)
       return response.status === 200 ? (await body(response)).result.content[0].text : response.status
     }
-    return { ...made, gateway: made.gateway!, call }
+    return { ...made, call }
   }
   /** Errors of the log. */
   const logged = (): Loose[] => lines.map((line) => JSON.parse(line))
@@ -74,11 +66,11 @@ test(
     const told = (await events(stream, 3)).map(({ data }) => JSON.parse(data).method.split('/')[1])
     assert.deepEqual(told.sort(), ['prompts', 'resources', 'tools'])
     assert.equal(Number(await call('/same', same, 'pid')), pids[0])
-    await until(() => !lives(pids[1]!))
+    await until(() => !isThere(pids[1]!))
     assert.match(String(await call('/other', other, 'environment')), /"NEW":"yes"/)
     pids[1] = Number(await call('/other', other, 'pid'))
     await made.close()
-    assert.ok(!pids.some(lives))
+    assert.ok(!pids.some(isThere))
   },
 )
 
@@ -103,14 +95,14 @@ test(
     while (!asked.includes('"ask-held"')) asked += decoder.decode((await reader.read()).value)
     write('a', { env: { NEW: 'yes' } })
     await made.reload()
-    assert.ok(lives(pid))
+    assert.ok(isThere(pid))
     const next = Number(await call('/a', session, 'pid'))
     assert.ok(next > 0 && next !== pid, 'the session goes on with the new server')
-    assert.ok(lives(pid))
+    assert.ok(isThere(pid))
     const answer = { jsonrpc: '2.0', id: 'ask-held', result: { roots: [] } }
     assert.equal((await post(made.app, '/a/mcp', answer, session)).status, 202)
     assert.match(new TextDecoder().decode((await reader.read()).value), /"id":"held","result"/)
-    await until(() => !lives(pid))
+    await until(() => !isThere(pid))
   },
 )
 
@@ -136,7 +128,7 @@ test(
     assert.equal(await call('/a', session, 'who'), 'two')
     assert.equal(await call('/a', session, 'who'), 'two')
     assert.deepEqual(
-      two.seen.filter((method) => method !== 'server/discover'),
+      two.seen.filter((method) => method !== 'server/discover' && method !== 'GET'),
       ['initialize', 'notifications/initialized', 'logging/setLevel', 'tools/call', 'tools/call'],
     )
     await until(() => one.seen.includes('DELETE'))
@@ -182,7 +174,7 @@ for (const change of ['changed', 'taken out'])
       const { gateway: made } = await start()
       const call = rpc('tools/call', { name: 'any', arguments: {} })
       const session = await open(made.app, '/a')
-      const alone = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'any' }
+      const alone = modernHeaders('tools/call', 'any')
       const standing = { ...call, params: { ...call.params, _meta: META } }
       const calls = [post(made.app, '/a/mcp', call, session), post(made.app, '/b/mcp', standing, alone)]
       await until(() => one.begun() && two.begun())
@@ -197,7 +189,7 @@ for (const change of ['changed', 'taken out'])
       one.release()
       two.release()
       for (const answer of await Promise.all(calls))
-        assert.equal((await body(await answer)).result?.content[0].text, 'done')
+        assert.equal((await messages(answer)).at(-1)!.result?.content[0].text, 'done')
       if (change === 'changed') return
       assert.equal((await post(made.app, '/a/mcp', call, session)).status, 404)
       await until(() => made.registry.counts().sessions === 0)
@@ -220,7 +212,7 @@ test(
     const { gateway: made } = await start()
     const listen = (name: string) => {
       const params = { notifications: { toolsListChanged: true }, _meta: META }
-      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
+      const headers = modernHeaders('subscriptions/listen')
       return post(made.app, `/${name}/mcp`, rpc('subscriptions/listen', params, `of ${name}`), headers)
     }
     /** What comes on each after it was acknowledged, once something has happened, until it ends. */
@@ -271,7 +263,7 @@ test('a call that is cut off as the gateway ends says so', TIMEOUT, async (t) =>
   const answer = post(made.app, '/a/mcp', call)
   await until(() => asked > 0)
   await made.close()
-  assert.match((await body(await answer)).error?.message ?? '', /the gateway is shutting down/)
+  assert.match((await body(await answer)).error?.message ?? '', /The session with the server a has ended/)
 })
 
 test(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { modern, open } from '../support/client.ts'
 import { type GatewayHere, gatewayHere } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
@@ -34,10 +35,7 @@ async function flapping(t: TestContext, era: Era) {
     const failure = failures.get(method)?.shift()
     if (failure) return fail(response, failure)
     if (id === undefined) return response.writeHead(202).end()
-    const own = results[method] ?? {
-      tools: TOOLS,
-      content: [{ type: 'text', text: 'done' }],
-    }
+    const own = results[method] ?? { tools: TOOLS, content: [{ type: 'text', text: 'done' }] }
     const result = { resultType: 'complete', capabilities: { tools: {} }, ...own }
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
@@ -63,44 +61,12 @@ const configurationOf = (url: string, server: object) => ({
   mcpServers: [{ name: 'shop', type: 'streamable-http', url, ...server }],
 })
 
-/** A client of a revision: what sends a message, once the handshake is over. */
+/** A client of a revision, and the answer to its handshake. */
 async function client({ base }: GatewayHere, era: Era) {
-  let session: string | null = null
-  const send = async (method: string, params: Loose = {}): Promise<Loose> => {
-    const modern = era === 'modern' && {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-    const response = await fetch(`${base}/shop/mcp`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': modern ? '2026-07-28' : '2025-11-25',
-        ...(modern && { 'mcp-method': method, ...(params.name && { 'mcp-name': params.name }) }),
-        ...(session && { 'mcp-session-id': session }),
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        ...(!method.startsWith('notifications/') && { id: 1 }),
-        method,
-        params: { ...params, ...(modern && { _meta: modern }) },
-      }),
-    })
-    session = response.headers.get('mcp-session-id') ?? session
-    const answer = await response.text()
-    const json = /^(?:.*\n)*data: (.*)\n/.exec(answer)?.[1] ?? (answer || '{}')
-    return JSON.parse(json)
-  }
-  const begin = async () => {
-    if (era === 'modern') return send('server/discover')
-    const clientInfo = { name: 'test', version: '1' }
-    const opened = await send('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
-    await send('notifications/initialized')
-    return opened
-  }
-  return { begin, send, call: (name: string) => send('tools/call', { name, arguments: {} }) }
+  const url = `${base}/shop/mcp`
+  if (era === 'session') return open(url)
+  const { request, call } = modern(url)
+  return { request, call, initialized: await request('server/discover') }
 }
 
 async function retries({ base }: GatewayHere): Promise<string[]> {
@@ -115,22 +81,22 @@ for (const clientEra of ['session', 'modern'] as const)
     test(`a ${clientEra} client of a ${serverEra} server: what does no harm twice is sent again, nothing else`, async (t) => {
       const target = await flapping(t, serverEra)
       const gateway = await gatewayHere(t, configurationOf(target.url, { retry: { attempts: 3 } }))
-      const { begin, send, call } = await client(gateway, clientEra)
-      assert.ok((await begin()).result)
+      const { initialized, request, call } = await client(gateway, clientEra)
+      assert.ok(initialized.result)
       target.failures.set('tools/list', [503, 'reset'])
-      assert.equal((await send('tools/list')).result.tools.length, 3)
+      assert.equal((await request('tools/list')).result.tools.length, 3)
       assert.equal(target.count('tools/list'), 3)
       for (const name of ['read', 'put']) {
         const before = target.count('tools/call')
         target.failures.set('tools/call', ['reset', 502])
-        assert.equal((await call(name)).result.content[0].text, 'done', name)
+        assert.equal(await call(name), 'done', name)
         assert.equal(target.count('tools/call') - before, 3, name)
       }
       for (const failure of [503, 'reset', 'cut'] as const) {
         const before = target.count('tools/call')
         target.failures.set('tools/call', [failure])
         const name = failure === 'cut' ? 'read' : 'add'
-        assert.ok((await call(name)).error, `${failure}`)
+        assert.match(await call(name), /^error: /, `${failure}`)
         assert.equal(target.count('tools/call') - before, 1, `${failure}`)
       }
       assert.deepEqual(await retries(gateway), ['outcome="failed"} 3', 'outcome="ok"} 3'])
@@ -142,13 +108,13 @@ test('a handshake that the server may have taken is not sent again, one that nev
   for (const failure of [503, 'reset'] as const) {
     target.failures.set('initialize', [failure])
     const before = target.count('initialize')
-    assert.ok((await (await client(gateway, 'session')).begin()).error, `${failure}`)
+    assert.ok((await client(gateway, 'session')).initialized.error, `${failure}`)
     assert.equal(target.count('initialize') - before, 1, `${failure}`)
   }
   assert.deepEqual(await retries(gateway), [])
   // Nobody listens there.
   await gateway.change(configurationOf('http://127.0.0.1:1/mcp', { retry: {} }))
-  assert.match((await (await client(gateway, 'session')).begin()).error.message, /refused/i)
+  assert.match((await client(gateway, 'session')).initialized.error.message, /refused/i)
   // The probe and the handshake.
   assert.deepEqual(await retries(gateway), ['outcome="failed"} 4'])
 })
@@ -160,29 +126,27 @@ test('hints of `toolOverrides` take precedence over those of the server', async 
     read: { name: 'look', annotations: { readOnlyHint: false } },
   }
   const gateway = await gatewayHere(t, configurationOf(target.url, { retry: {}, toolOverrides }))
-  const { begin, call, send } = await client(gateway, 'session')
-  await begin()
-  await send('tools/list')
+  const { call, request } = await client(gateway, 'session')
+  await request('tools/list')
   target.failures.set('tools/call', [503])
-  assert.equal((await call('add')).result.content[0].text, 'done')
+  assert.equal(await call('add'), 'done')
   target.failures.set('tools/call', [503])
-  assert.ok((await call('look')).error)
+  assert.match(await call('look'), /^error: /)
 })
 
 test('`Retry-After` is waited for only within the time of the call, and a breaker counts every attempt', async (t) => {
   const target = await flapping(t, 'modern')
   const limits = { timeout: '20s' }
-  const server = { retry: { attempts: 2 }, breaker: { failures: 3, pause: '1h' }, limits }
+  const server = { retry: { attempts: 2 }, breaker: { failures: 3 }, limits }
   const gateway = await gatewayHere(t, configurationOf(target.url, server))
-  const { begin, send } = await client(gateway, 'modern')
-  await begin()
+  const { request } = await client(gateway, 'modern')
   target.failures.set('tools/list', [[503, { 'retry-after': '3600' }]])
-  assert.ok((await send('tools/list')).error)
+  assert.ok((await request('tools/list')).error)
   assert.deepEqual(await retries(gateway), ['outcome="deadline"} 1'])
   target.failures.set('tools/list', [503, 503])
   const { arrived } = target
-  assert.ok((await send('tools/list')).error)
+  assert.ok((await request('tools/list')).error)
   const before = arrived.length
-  assert.match((await send('tools/list')).error.message, /not called for now/)
+  assert.match((await request('tools/list')).error.message, /not called for now/)
   assert.equal(arrived.length, before)
 })

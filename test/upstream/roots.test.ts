@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
+import { listening } from '../support/listening.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
-import { messages, modernSend, open, proxied, until } from './harness.ts'
+import { messages, modernSend, open, proxied } from './harness.ts'
 
 /** A server of SSE that asks for the roots of its client after the handshake and after each change, and says what it has. */
 async function rooted(t: TestContext) {
@@ -46,13 +46,9 @@ async function rooted(t: TestContext) {
         method: 'notifications/progress',
         params: { progressToken: params._meta.progressToken, progress: 2 },
       })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`
+  const port = await listening(t, server)
+  const url = `http://127.0.0.1:${port}/sse`
   return Object.assign(state, { server: { type: 'sse', url } })
 }
 

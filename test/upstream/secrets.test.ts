@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { maskOf, streamMaskOf } from '../../src/tools/mask.ts'
+import { listening } from '../support/listening.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
-import { open, proxied, until } from './harness.ts'
+import { open, proxied } from './harness.ts'
 
 /** A streamable HTTP server whose tools repeat what it was sent: whole, in an error, or in a stream of single bytes. */
 async function repeating(t: TestContext): Promise<string> {
@@ -40,13 +40,9 @@ async function repeating(t: TestContext): Promise<string> {
       await new Promise((resolve) => setImmediate(resolve))
     }
     return response.end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const port = await listening(t, server)
+  return `http://127.0.0.1:${port}/mcp`
 }
 
 test('a streamable HTTP server does not pass on what the gateway gave it', { timeout: 60_000 }, async (t) => {

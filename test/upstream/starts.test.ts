@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { namedCaller } from '../../src/access/bearer.ts'
-import { modern, open, proxied, until } from './harness.ts'
+import { until } from '../support/until.ts'
+import { modern, open, proxied } from './harness.ts'
 
 /** How a server takes what it does not know: `error` as most do, `silent` and `exit` as some old ones. */
 type Kind = 'error' | 'silent' | 'exit' | 'stateless'

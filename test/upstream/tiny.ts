@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 
 /** A streamable HTTP server of 2025-11-25 with one tool, `who`, that says its name; it can be down. */
@@ -24,11 +23,7 @@ export async function tiny(t: TestContext, name: string) {
           : { content }
     const headers = { 'content-type': 'application/json', 'mcp-session-id': `of-${name}` }
     return response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return Object.assign(state, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` })
+  const port = await listening(t, server)
+  return Object.assign(state, { url: `http://127.0.0.1:${port}/mcp` })
 }

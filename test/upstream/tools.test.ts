@@ -113,10 +113,6 @@ test('what a batch lists is read, and all of its answers arrive', TIMEOUT, async
       { ...call, id: 1 },
       { ...list, id: 2 },
     ],
-    [
-      { ...call, id: 1 },
-      { ...list, id: 1 },
-    ],
   ]) {
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(batch) })
     const answers = (await response.json()) as Loose[]

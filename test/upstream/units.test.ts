@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { Fault, PendingInput } from '../../src/mcp/index.ts'
 import { idInEnds, lineSplitter, oneLine } from '../../src/mcp/message-lines.ts'
-import { canonical } from '../../src/mcp/protocol.ts'
+import { withSortedKeys } from '../../src/mcp/protocol.ts'
 import { Aggregate } from '../../src/upstream/aggregate.ts'
 import { encodeHeader } from '../../src/upstream/bridge/stateless.ts'
 import { boundTo } from '../../src/upstream/bridge/waiting-states.ts'
@@ -68,7 +68,7 @@ test('equal values have equal canonical texts, whatever the order of keys', () =
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
       const turned = Object.fromEntries(Object.entries(object).reverse())
-      assert.equal(JSON.stringify(canonical(object)), JSON.stringify(canonical(turned)))
+      assert.equal(JSON.stringify(withSortedKeys(object)), JSON.stringify(withSortedKeys(turned)))
     }),
   )
 })

@@ -117,7 +117,8 @@ test('a pid file that cannot be written is found', async (t) => {
   const pids = {
     folder: 'taken',
     below: 'plantgw.yml/plantgw.pid',
-    fine: 'run/new/plantgw.pid',
+    absent: 'run/new/plantgw.pid',
+    fine: 'plantgw.pid',
     other: 'letter.txt',
   }
   const cwd = temporaryFolder(t)
@@ -129,5 +130,6 @@ test('a pid file that cannot be written is found', async (t) => {
   assert.match((await of(pids.folder)).lines.join(), /^pid-not-writable plantgw\.yml:2: .* it is a folder$/)
   assert.match((await of(pids.below)).lines.join(), /^pid-not-writable .*plantgw\.yml is not a folder$/)
   assert.match((await of(pids.other)).lines.join(), /^pid-not-writable .* it does not hold a /)
+  assert.match((await of(pids.absent)).lines.join(), /^pid-not-writable .*run\/new does not exist$/)
   assert.deepEqual((await of(pids.fine)).lines, [])
 })

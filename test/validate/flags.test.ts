@@ -36,15 +36,19 @@ describe('which checks are told', () => {
     const cwd = write(t, {
       'sound.yaml': 'port: 5300\n',
       'wrong.yaml': 'port: 70000\n',
-      'stored.yaml': 'storage: {type: directory, path: configs}\n',
-      'configs/user.yaml': faulty,
+      'stored.yaml': 'storage: {type: directory, path: stored}\n',
+      'stored/user.yaml': faulty,
+      'configs/user.yaml': 'name: user\nrouters: []\n',
     })
     const sound = await run(t, ['validate', '--settings', 'sound.yaml'], { cwd })
-    assert.deepEqual([sound.code, sound.stdout], [0, '1 file, nothing wrong\n'])
+    assert.equal(sound.code, 0)
+    assert.match(sound.stdout, /^configs\/user\.yaml:1:7: warning/)
     assert.deepEqual((await codes(t, cwd, '--settings', 'wrong.yaml')).told, ['error invalid-value'])
     const stored = await codes(t, cwd, '--settings', 'stored.yaml')
     assert.deepEqual(stored.told, ['warning unrouted-server', 'error template-root'])
-    const nothing = await codes(t, cwd)
+    const usual = await run(t, ['validate'], { cwd })
+    assert.deepEqual([usual.code, usual.stdout], [0, sound.stdout])
+    const nothing = await codes(t, temporaryFolder(t))
     assert.deepEqual([nothing.code, /--settings/.test(nothing.stderr)], [2, true])
   })
   test('--only and --skip take checks and codes', async (t) => {
@@ -64,7 +68,7 @@ describe('which checks are told', () => {
     const cwd = write(t, { 'a.yaml': 'name: [', 'b.yaml': 'true' })
     const only = await codes(t, cwd, 'a.yaml', 'b.yaml', 'c.yaml', '--only', 'templates')
     assert.deepEqual(only.told, ['error yaml-syntax', 'error wrong-type', 'error unreadable-file'])
-    assert.equal(only.code, 1)
+    assert.equal(only.code, 2)
   })
   test('severities of plantgw.lint.yaml: here, beside the first path, or the one that is named', async (t) => {
     const lint = 'severity: {unrouted-server: error, templates: info}\n'

@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
 import { freePort } from '../support/process.ts'
-import { ask, eventually, openSession, post, serveWorkers } from './harness.ts'
+import { until } from '../support/until.ts'
+import { ask, openSession, post, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 
@@ -47,12 +48,39 @@ test('without workers the gateway is not ready', TIMEOUT, async (t) => {
     workers: { pid: number }[]
   }
   for (const { pid } of workers) process.kill(pid, 'SIGKILL')
-  const answer = await eventually(async () => {
+  const answer = await until(async () => {
     const now = await ready()
     return now.status !== 200 && now
   })
   assert.equal(answer.status, 503)
   assert.match(answer.text, /no worker serves/)
-  await eventually(async () => (await ready()).status === 200)
+  await until(async () => (await ready()).status === 200)
   assert.match(gateway.stderr(), /a worker has ended/)
+})
+
+test('one process has the console of all workers, and says what it does not have', TIMEOUT, async (t) => {
+  const token = 'an-admin-token-of-30-characters'
+  const settings = { admin: { token }, workers: 2 }
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, settings })
+  const console = `http://127.0.0.1:${gateway.port}/_console`
+  const login = await fetch(`${console}/login`, {
+    method: 'POST',
+    body: new URLSearchParams({ token }),
+    redirect: 'manual',
+  })
+  const cookie = login.headers.get('set-cookie')!.split(';')[0]!
+  for (let i = 0; i < 8; i++) {
+    // Each connection may reach another worker.
+    const page = await fetch(console, { headers: { cookie, connection: 'close' } })
+    assert.equal(page.status, 200)
+    assert.match(await page.text(), /each worker serves its own calls/)
+  }
+  const events = await fetch(`${console}/events`, { headers: { cookie } })
+  assert.equal(events.status, 501)
+  const call = await fetch(`${console}/call`, {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  assert.equal(call.status, 403)
 })

@@ -7,63 +7,56 @@ import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
 import { childrenOf, temporaryFolder } from '../support/process.ts'
 import { modernHeaders } from '../support/served.ts'
-import { ask, eventually, openSession, post, serveWorkers } from './harness.ts'
-
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
+import { until } from '../support/until.ts'
+import { META } from '../support/wire.ts'
+import { ask, openSession, post, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`
 const PLACED = { ...TIMEOUT, skip: existsSync(CHILDREN) ? false : 'reads /proc' }
 
-test(
-  'SIGTERM under load: no call fails until the port is closed, and every line is whole',
-  TIMEOUT,
-  async (t) => {
-    const settings = { drain: { grace: '1s' }, audit: { to: 'stdout' } }
-    const gateway = await serveWorkers(t, {
-      files: { tools: await toolsFile(t) },
-      settings,
-      until: /"listening"/,
-    })
-    const url = gateway.url('tools')
-    const { headers } = await openSession(url)
-    const answers: (number | string)[] = []
-    const load = async (client: number) => {
-      for (let i = 0; ; i++) {
-        const text = `c${client}-${i}`
-        const call = { id: text, method: 'tools/call', params: { name: 'echo', arguments: { text } } }
-        const { status } = await post(url, call, headers).catch(({ code }) => ({ status: code as string }))
-        // From then on nobody listens.
-        if (status === 'ECONNREFUSED') return
-        answers.push(status)
-      }
+test('SIGTERM under load: no call fails while the port is open, each line is whole', TIMEOUT, async (t) => {
+  const settings = { drain: { grace: '1s' }, audit: { to: 'stdout' } }
+  const gateway = await serveWorkers(t, {
+    files: { tools: await toolsFile(t) },
+    settings,
+    until: /"listening"/,
+  })
+  const url = gateway.url('tools')
+  const { headers } = await openSession(url)
+  const answers: (number | string)[] = []
+  const load = async (client: number) => {
+    for (let i = 0; ; i++) {
+      const text = `c${client}-${i}`
+      const call = { id: text, method: 'tools/call', params: { name: 'echo', arguments: { text } } }
+      const { status } = await post(url, call, headers).catch(({ code }) => ({ status: code as string }))
+      // From then on nobody listens.
+      if (status === 'ECONNREFUSED') return
+      answers.push(status)
     }
-    const loads = Promise.all([load(1), load(2), load(3), load(4), load(5), load(6)])
-    await eventually(async () => answers.length > 60)
-    gateway.child.kill('SIGTERM')
-    await loads
-    assert.equal(await gateway.ended, 0)
-    assert.deepEqual(new Set(answers), new Set([200]))
-    const lines = gateway
-      .stderr()
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-    assert.equal(
-      lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'tool call').length,
-      answers.length,
-    )
-    const events = gateway
-      .stdout()
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line))
-    const called = events.filter((event) => JSON.stringify(event).includes('"tools/call"'))
-    assert.equal(called.length, answers.length)
-  },
-)
+  }
+  const loads = Promise.all([load(1), load(2), load(3), load(4), load(5), load(6)])
+  await until(async () => answers.length > 60)
+  gateway.child.kill('SIGTERM')
+  await loads
+  assert.equal(await gateway.ended, 0)
+  assert.deepEqual(new Set(answers), new Set([200]))
+  const lines = gateway
+    .stderr()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+  assert.equal(
+    lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'tool call').length,
+    answers.length,
+  )
+  const events = gateway
+    .stdout()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  const called = events.filter((event) => JSON.stringify(event).includes('"tools/call"'))
+  assert.equal(called.length, answers.length)
+})
 
 /** A server over stdio that answers a call once its file is there. */
 const WAITING = `
@@ -97,7 +90,7 @@ test('a call that another worker carries out ends before the gateway does', PLAC
     await post(gateway.url('s'), list, modernHeaders('tools/list'))
     return (await gateway.workers()).find(({ pid }) => childrenOf(pid).length > 0)
   }
-  const place = await eventually(ofPlace)
+  const place = await until(ofPlace)
   const isBusiest = async () => {
     const socket = connect(gateway.port, '127.0.0.1').on('error', () => {})
     await once(socket, 'connect')
@@ -106,7 +99,7 @@ test('a call that another worker carries out ends before the gateway does', PLAC
     return all.some(({ connections }) => connections < most)
   }
   // The next connection is given to another worker.
-  await eventually(isBusiest)
+  await until(isBusiest)
   const params = { name: 'wait', arguments: {}, _meta: META }
   const call = post(
     gateway.url('s'),
@@ -116,9 +109,9 @@ test('a call that another worker carries out ends before the gateway does', PLAC
   await gateway.until(/called/)
   gateway.child.kill('SIGTERM')
   // The listener is closed: the workers drain, and those without clients have nothing left to do.
-  await eventually(async () => (await ask(gateway.url('s'), 'GET').catch(() => undefined)) === undefined)
+  await until(async () => (await ask(gateway.url('s'), 'GET').catch(() => undefined)) === undefined)
   const since = performance.now()
-  await eventually(async () => performance.now() - since > 3_000)
+  await until(async () => performance.now() - since > 3_000)
   writeFileSync(file, '')
   const { status, text } = await call
   assert.equal(status, 200, text)

@@ -8,7 +8,8 @@ import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { childrenOf, isThere, temporaryFolder } from '../support/process.ts'
-import { eventually, type Gateway, openSession, renamed, servedNames, serveWorkers } from './harness.ts'
+import { until } from '../support/until.ts'
+import { type Gateway, openSession, renamed, servedNames, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 180_000 }
 const FAILING = new URL('failing.js', import.meta.url).pathname
@@ -29,7 +30,7 @@ test('a worker that ends again and again is replaced after longer and longer pau
   let pid = (await gateway.workers())[1]!.pid
   for (let i = 0; i < 4; i++) {
     process.kill(pid, 'SIGKILL')
-    pid = await eventually(async () => replacements(gateway)[i])
+    pid = await until(async () => replacements(gateway)[i])
   }
   assert.deepEqual(
     ends(gateway).map(({ again }) => again),
@@ -50,14 +51,14 @@ test('workers that have served and end together are no starts that fail', TIMEOU
     const pids = (await gateway.workers()).map(({ pid }) => pid)
     for (const [i, pid] of pids.entries()) {
       process.kill(pid, 'SIGKILL')
-      await eventually(async () => ends(gateway).length > before + i)
+      await until(async () => ends(gateway).length > before + i)
     }
   }
   await killAll(0)
-  await eventually(async () => replacements(gateway).length === 3)
+  await until(async () => replacements(gateway).length === 3)
   rmSync(`${mark}1`)
   await killAll(3)
-  await eventually(async () => replacements(gateway).length >= 5 || gateway.child.exitCode !== null)
+  await until(async () => replacements(gateway).length >= 5 || gateway.child.exitCode !== null)
   assert.equal(gateway.child.exitCode, null)
   assert.match(gateway.stderr(), /a worker did not start/)
 })
@@ -71,14 +72,14 @@ test('a reload while a worker starts: it serves what the others serve', TIMEOUT,
   const gateway = await serveWorkers(t, { files: { tools: text }, env, node: ['--import', FAILING] })
   rmSync(`${mark}2`)
   process.kill((await gateway.workers())[1]!.pid, 'SIGKILL')
-  const pid = await eventually(async () => existsSync(`${mark}2`) && Number(readFileSync(`${mark}2`, 'utf8')))
-  await eventually(async () => isStopped(pid))
+  const pid = await until(async () => existsSync(`${mark}2`) && Number(readFileSync(`${mark}2`, 'utf8')))
+  await until(async () => isStopped(pid))
   for (const name of ['second', 'third']) {
     writeFileSync(join(gateway.folder, 'tools.yaml'), renamed(text, name))
     assert.equal((await fetch(`${gateway.origin}/_reload`, { method: 'POST' })).status, 200)
   }
   process.kill(pid, 'SIGCONT')
-  await eventually(async () => replacements(gateway).includes(pid))
+  await until(async () => replacements(gateway).includes(pid))
   assert.deepEqual(await servedNames(gateway), ['third'])
   assert.equal(ends(gateway).length, 1)
 })
@@ -90,7 +91,7 @@ test('a signal to the process group while workers start ends none of them', TIME
     node: ['--import', FAILING],
     group: true,
     async meanwhile({ child: { pid = 0 } }) {
-      const started = await eventually(async () => {
+      const started = await until(async () => {
         const all = childrenOf(pid)
         return all.length === 3 && all.every(isStopped) && all
       })
@@ -107,7 +108,7 @@ test('a worker that does not answer holds up nobody, and is replaced', TIMEOUT, 
   const [first, frozen] = await gateway.workers()
   await stop(frozen!.pid)
   process.kill(first!.pid, 'SIGKILL')
-  await eventually(async () => replacements(gateway).length === 2)
+  await until(async () => replacements(gateway).length === 2)
   assert.deepEqual(
     ends(gateway).map(({ worker, reason }) => [worker, reason]),
     [
@@ -128,7 +129,7 @@ test('what a worker that is killed has started ends, too', TIMEOUT, async (t) =>
   // The server, and what ends it if nothing else does.
   assert.equal(started.length, 2)
   for (const pid of pids) process.kill(pid, 'SIGKILL')
-  await eventually(async () => !started.some(isThere))
+  await until(async () => !started.some(isThere))
 })
 
 test('a worker that does not answer does not hold up the end', TIMEOUT, async (t) => {
@@ -138,25 +139,21 @@ test('a worker that does not answer does not hold up the end', TIMEOUT, async (t
   await stop(frozen!.pid)
   gateway.child.kill('SIGTERM')
   assert.equal(await gateway.ended, 0)
-  await eventually(async () => !isThere(frozen!.pid))
+  await until(async () => !isThere(frozen!.pid))
 })
 
-test(
-  'a worker that ends with a connection that it has not taken does not hold up the end',
-  TIMEOUT,
-  async (t) => {
-    const settings = { drain: { grace: '0s', timeout: '1h' } }
-    const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, settings })
-    const [frozen] = await gateway.workers()
-    await stop(frozen!.pid)
-    const sockets = Array.from({ length: 6 }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}))
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-    gateway.child.kill('SIGTERM')
-    await gateway.until(/"shutting down/)
-    process.kill(frozen!.pid, 'SIGKILL')
-    assert.equal(await gateway.ended, 0)
-  },
-)
+test('a worker that ends before it takes a connection does not hold up the end', TIMEOUT, async (t) => {
+  const settings = { drain: { grace: '0s', timeout: '1h' } }
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, settings })
+  const [frozen] = await gateway.workers()
+  await stop(frozen!.pid)
+  const sockets = Array.from({ length: 6 }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  gateway.child.kill('SIGTERM')
+  await gateway.until(/"shutting down/)
+  process.kill(frozen!.pid, 'SIGKILL')
+  assert.equal(await gateway.ended, 0)
+})
 
 test('a worker for which there were no files is replaced once there are', {
   ...TIMEOUT,
@@ -168,9 +165,9 @@ test('a worker for which there were no files is replaced once there are', {
   const limit = (files: number) => execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${files}:`])
   limit(readdirSync(`/proc/${pid}/fd`).length - 2)
   process.kill(victim!.pid, 'SIGKILL')
-  await eventually(async () => ends(gateway).length > 1)
+  await until(async () => ends(gateway).length > 1)
   limit(1024)
-  await eventually(async () => replacements(gateway).length === 1)
+  await until(async () => replacements(gateway).length === 1)
   assert.doesNotMatch(gateway.stderr(), /internal error/)
   assert.match(ends(gateway)[1]!.reason!, /EMFILE/)
 })
@@ -178,7 +175,7 @@ test('a worker for which there were no files is replaced once there are', {
 /** Resolves once the system has stopped it. */
 async function stop(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
-  await eventually(async () => isStopped(pid))
+  await until(async () => isStopped(pid))
 }
 
 const isStopped = (pid: number) => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))

@@ -9,7 +9,8 @@ import { stringify } from 'yaml'
 import { toolsFile } from '../cluster/harness.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders } from '../support/served.ts'
-import { ACCEPT, ask, eventually, openSession, post, renamed, servedNames, serveWorkers } from './harness.ts'
+import { until } from '../support/until.ts'
+import { ACCEPT, ask, openSession, post, renamed, servedNames, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const FAILING = new URL('failing.js', import.meta.url).pathname
@@ -31,7 +32,7 @@ async function failing(t: TestContext, how: How, workers: string) {
   const reload = async (name: string) => {
     write(name)
     gateway.child.kill('SIGHUP')
-    const line = await eventually(
+    const line = await until(
       async () => gateway.stderr().match(/"msg":"reload(ed| failed)[^"]*"/g)?.[reloads],
     )
     reloads++
@@ -40,7 +41,7 @@ async function failing(t: TestContext, how: How, workers: string) {
   const before = (await gateway.workers()).map(({ pid }) => pid)
   /** Resolves when three workers serve, none of which has failed. */
   const replaced = () =>
-    eventually(async () => {
+    until(async () => {
       const pids = (await gateway.workers().catch(() => [])).map(({ pid }) => pid)
       return pids.length === 3 && workers.split(' ').every((worker) => !pids.includes(before[+worker - 1]!))
     })
@@ -59,9 +60,9 @@ for (const worker of ['1', '2'])
       const { gateway, reload, replaced, failed } = await failing(t, how, worker)
       const reloading = reload('second')
       if (how === 'stop') {
-        const pid = await eventually(async () => failed(worker))
+        const pid = await until(async () => failed(worker))
         // Until the system has stopped it, it goes on.
-        await eventually(async () => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
+        await until(async () => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
         process.kill(pid, 'SIGKILL')
       }
       assert.equal(await reloading, DONE)
@@ -71,20 +72,16 @@ for (const worker of ['1', '2'])
       assert.deepEqual(await servedNames(gateway), ['third'])
     })
 
-test(
-  'an exception in the build of the first worker: none serves the reload, and the next one goes on',
-  TIMEOUT,
-  async (t) => {
-    const { gateway, reload } = await failing(t, 'throw', '1')
-    const pids = async () => (await gateway.workers()).map(({ pid }) => pid)
-    const before = await pids()
-    assert.equal(await reload('second'), FAILED)
-    assert.deepEqual(await servedNames(gateway), ['echo'])
-    assert.equal(await reload('third'), DONE)
-    assert.deepEqual(await servedNames(gateway), ['third'])
-    assert.deepEqual(await pids(), before)
-  },
-)
+test('an exception in the first worker: none serves the reload, the next goes on', TIMEOUT, async (t) => {
+  const { gateway, reload } = await failing(t, 'throw', '1')
+  const pids = async () => (await gateway.workers()).map(({ pid }) => pid)
+  const before = await pids()
+  assert.equal(await reload('second'), FAILED)
+  assert.deepEqual(await servedNames(gateway), ['echo'])
+  assert.equal(await reload('third'), DONE)
+  assert.deepEqual(await servedNames(gateway), ['third'])
+  assert.deepEqual(await pids(), before)
+})
 
 test('who asks for a reload that a worker cannot serve learns why', TIMEOUT, async (t) => {
   const { gateway, write } = await failing(t, 'throw', '1')
@@ -192,8 +189,8 @@ test('clients hear of a change once all workers serve it', TIMEOUT, async (t) =>
 
   write('second')
   gateway.child.kill('SIGHUP')
-  const pid = await eventually(async () => failed('2'))
-  await eventually(async () => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
+  const pid = await until(async () => failed('2'))
+  await until(async () => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
   // The others serve the change.
   const names: (string | undefined)[] = []
   const look = async (agent: Agent) => {
@@ -203,9 +200,9 @@ test('clients hear of a change once all workers serve it', TIMEOUT, async (t) =>
     }
   }
   const looks = Promise.all(agents.map(look))
-  await eventually(async () => names.length === 2)
+  await until(async () => names.length === 2)
   assert.deepEqual(heard, [])
   process.kill(pid as number, 'SIGCONT')
   await looks
-  await eventually(async () => heard.length === 3)
+  await until(async () => heard.length === 3)
 })

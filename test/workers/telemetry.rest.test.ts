@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
 import { collector } from '../support/collector.ts'
 import { freePort } from '../support/process.ts'
-import { eventually, openSession, post, serveWorkers, type Worker } from './harness.ts'
+import { until } from '../support/until.ts'
+import { openSession, post, serveWorkers, type Worker } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 
@@ -11,8 +12,12 @@ test('a collector gets metrics of one gateway, and spans that name one session',
   const sink = await collector(t)
   const gateway = await serveWorkers(t, {
     files: { tools: await toolsFile(t) },
-    settings: { telemetry: { otlp: { endpoint: sink.url, protocol: 'http/json' } } },
-    env: { OTEL_BSP_SCHEDULE_DELAY: '20', OTEL_METRIC_EXPORT_INTERVAL: '100' },
+    settings: { telemetry: { otlp: { endpoint: sink.url } } },
+    env: {
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '20',
+      OTEL_METRIC_EXPORT_INTERVAL: '100',
+    },
   })
   const url = gateway.url('tools')
   const { headers } = await openSession(url)
@@ -66,9 +71,9 @@ test('metrics show how late the event loop of a worker was', TIMEOUT, async (t) 
   const [{ pid }] = (await gateway.workers()) as [Worker]
   process.kill(pid, 'SIGSTOP')
   const stopped = performance.now()
-  await eventually(async () => performance.now() - stopped > 600)
+  await until(async () => performance.now() - stopped > 600)
   process.kill(pid, 'SIGCONT')
-  const late = await eventually(async () => {
+  const late = await until(async () => {
     const text = await gateway.metrics()
     const [within, all] = ['bucket{le="0.5"}', 'count'].map((part) => {
       const line = text

@@ -15,11 +15,12 @@ import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
 import { serveExamples } from '../support/examples.ts'
 import { childrenOf, freePort, isThere, plantgw, ROOT, run, temporaryFolder } from '../support/process.ts'
+import { restTest } from '../support/rest.ts'
 import { MODERN_META, modernHeaders } from '../support/served.ts'
+import { until } from '../support/until.ts'
 import {
   ACCEPT,
   ask,
-  eventually,
   type Gateway,
   openSession,
   post,
@@ -56,7 +57,7 @@ async function connections(t: TestContext, { port }: Gateway, count: number): Pr
 test('connections and calls spread over all workers', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
   await connections(t, gateway, 60)
-  const counts = await eventually(async () => {
+  const counts = await until(async () => {
     const all = (await gateway.workers()).map((one) => one.connections)
     return all.reduce((sum, one) => sum + one) >= 60 && all
   })
@@ -64,7 +65,7 @@ test('connections and calls spread over all workers', TIMEOUT, async (t) => {
   for (let i = 0; i < 60; i++) assert.equal((await post(gateway.url('tools'), echo(`c${i}`))).status, 400)
   const { headers } = await openSession(gateway.url('tools'))
   await Promise.all(Array.from({ length: 60 }, (_, i) => post(gateway.url('tools'), echo(`c${i}`), headers)))
-  const lines = await eventually(async () => {
+  const lines = await until(async () => {
     const found = gateway
       .stderr()
       .split('\n')
@@ -105,7 +106,7 @@ test('a session that one worker holds is reached from each of them', TIMEOUT, as
   for (let i = 0; i < 3; i++) assert.equal((await post(url, LIST, headers)).status, 404)
 })
 
-test('a cancellation that comes too late goes to no other worker', TIMEOUT, async (t) => {
+restTest('a cancellation that comes too late goes to no other worker', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { upstreams: stdio() })
   const url = gateway.url('s')
   const { headers } = await openSession(url)
@@ -145,7 +146,7 @@ test('sessions and streams that several workers know of are counted once', TIMEO
     assert.match(text, new RegExp(`^plantgw_sessions\\{.*prefix="/${name}".*\\} 1$`, 'm'))
     assert.match(text, new RegExp(`^plantgw_streams ${open.streams}$`, 'm'))
     for (const leave of streams) leave()
-    await eventually(async () => (await status()).streams === before.streams)
+    await until(async () => (await status()).streams === before.streams)
   }
 })
 
@@ -161,7 +162,7 @@ test('a tool of each worker calls the store of plants, which the gateway has onc
   }
 })
 
-test('workers have the variables of a file that can be read once', SLOW, async (t) => {
+restTest('workers have the variables of a file that can be read once', SLOW, async (t) => {
   const cwd = temporaryFolder(t)
   execFileSync('mkfifo', [join(cwd, '.env')])
   const port = await freePort()
@@ -179,7 +180,7 @@ test('workers have the variables of a file that can be read once', SLOW, async (
     assert.match((await post(`http://127.0.0.1:${port}/a/mcp`, LIST, headers)).text, /"tools":\[/)
 })
 
-test('workers that start together know of each other', TIMEOUT, async (t) => {
+restTest('workers that start together know of each other', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, count: 8 })
   const url = gateway.url('tools')
   const sessions = await Promise.all(Array.from({ length: 16 }, () => openSession(url)))
@@ -188,7 +189,7 @@ test('workers that start together know of each other', TIMEOUT, async (t) => {
   assert.deepEqual(new Set(statuses), new Set([200]))
 })
 
-test('a gateway that a script has started runs its workers, and not the script again', TIMEOUT, async (t) => {
+restTest('a gateway that a script started runs its workers, not the script again', TIMEOUT, async (t) => {
   const folder = temporaryFolder(t)
   const script = join(folder, 'start.mjs')
   const main = pathToFileURL(join(ROOT, 'dist/cli/main.js'))
@@ -235,49 +236,45 @@ test('calls of a batch are carried out once, in whichever worker it arrives', TI
   assert.match(await gateway.metrics(), /^plantgw_tool_calls_total\{.*\} 6$/m)
 })
 
-test(
-  'a worker that is killed is replaced: its sessions are gone, and nobody else notices',
-  TIMEOUT,
-  async (t) => {
-    const gateway = await serveWorkers(t, { upstreams: stdio(), files: { tools: await toolsFile(t) } })
-    const [url, held] = [gateway.url('tools'), gateway.url('s')]
-    const { headers } = await openSession(url)
-    const sessions = await Promise.all(Array.from({ length: 6 }, () => openSession(held)))
-    const before = await gateway.workers()
-    const victim = before.find(({ sessions }) => sessions > 0)!
-    const failures: string[] = []
-    let killed = false
-    let served = 0
-    const load = async () => {
-      while (!killed || served < 60) {
-        const { status } = await post(url, echo('x'), headers).catch(({ code }) => ({ status: code }))
-        if (killed) served++
-        if (status !== 200) failures.push(String(status))
-      }
+test('a killed worker is replaced: its sessions are gone, and nobody else notices', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { upstreams: stdio(), files: { tools: await toolsFile(t) } })
+  const [url, held] = [gateway.url('tools'), gateway.url('s')]
+  const { headers } = await openSession(url)
+  const sessions = await Promise.all(Array.from({ length: 6 }, () => openSession(held)))
+  const before = await gateway.workers()
+  const victim = before.find(({ sessions }) => sessions > 0)!
+  const failures: string[] = []
+  let killed = false
+  let served = 0
+  const load = async () => {
+    while (!killed || served < 60) {
+      const { status } = await post(url, echo('x'), headers).catch(({ code }) => ({ status: code }))
+      if (killed) served++
+      if (status !== 200) failures.push(String(status))
     }
-    const loads = Promise.all([load(), load(), load(), load()])
-    await eventually(async () => gateway.stderr().split('"msg":"tool call"').length > 40)
-    process.kill(victim.pid, 'SIGKILL')
-    killed = true
-    await loads
-    // What the killed one had in hand is cut off, which clients see as a connection that was reset.
-    assert.ok(failures.length <= 4, failures.join())
-    assert.deepEqual(new Set(failures), failures.length ? new Set(['ECONNRESET']) : new Set())
-    const after = await eventually(async () => {
-      const all = await gateway.workers()
-      return all.length === 3 && all
-    })
-    assert.ok(!after.some(({ pid }) => pid === victim.pid))
-    assert.deepEqual(
-      after.map(({ worker }) => worker),
-      [1, 2, 3],
-    )
-    const statuses = await Promise.all(sessions.map(({ headers }) => post(held, LIST, headers)))
-    const lost = statuses.filter(({ status }) => status === 404).length
-    assert.ok(lost > 0 && lost < 6, String(lost))
-    assert.equal(statuses.filter(({ status }) => status === 200).length, 6 - lost)
-  },
-)
+  }
+  const loads = Promise.all([load(), load(), load(), load()])
+  await until(async () => gateway.stderr().split('"msg":"tool call"').length > 40)
+  process.kill(victim.pid, 'SIGKILL')
+  killed = true
+  await loads
+  // What the killed one had in hand is cut off, which clients see as a connection that was reset.
+  assert.ok(failures.length <= 4, failures.join())
+  assert.deepEqual(new Set(failures), failures.length ? new Set(['ECONNRESET']) : new Set())
+  const after = await until(async () => {
+    const all = await gateway.workers()
+    return all.length === 3 && all
+  })
+  assert.ok(!after.some(({ pid }) => pid === victim.pid))
+  assert.deepEqual(
+    after.map(({ worker }) => worker),
+    [1, 2, 3],
+  )
+  const statuses = await Promise.all(sessions.map(({ headers }) => post(held, LIST, headers)))
+  const lost = statuses.filter(({ status }) => status === 404).length
+  assert.ok(lost > 0 && lost < 6, String(lost))
+  assert.equal(statuses.filter(({ status }) => status === 200).length, 6 - lost)
+})
 
 test('a reload is served by all workers or by none, and a new one serves the same', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
@@ -295,7 +292,7 @@ test('a reload is served by all workers or by none, and a new one serves the sam
   assert.deepEqual(await names(), ['second'])
   const [victim] = await gateway.workers()
   process.kill(victim!.pid, 'SIGKILL')
-  await eventually(async () =>
+  await until(async () =>
     (await gateway.workers()).some(({ worker, pid }) => worker === 1 && pid !== victim!.pid),
   )
   assert.deepEqual(await names(), ['second'])
@@ -304,7 +301,7 @@ test('a reload is served by all workers or by none, and a new one serves the sam
   assert.deepEqual(await names(), ['third'])
 })
 
-test('workers that cannot be replaced end the gateway with an error', SLOW, async (t) => {
+restTest('workers that cannot be replaced end the gateway with an error', SLOW, async (t) => {
   const { file, key } = selfSigned(temporaryFolder(t), 'own', 10)
   const folder = temporaryFolder(t)
   const cert = join(folder, 'cert.pem')
@@ -330,7 +327,7 @@ test('workers that cannot be replaced end the gateway with an error', SLOW, asyn
   assert.match(running.stderr(), /plantgw: worker \d cannot be started: tls: .*cert\.pem/)
 })
 
-test('no worker serves without the audit log that must be written', TIMEOUT, async (t) => {
+restTest('no worker serves without the audit log that must be written', TIMEOUT, async (t) => {
   const settings = { audit: { to: 'stdout', fail: 'closed' } }
   const gateway = await serveWorkers(t, {
     files: { tools: await toolsFile(t) },
@@ -339,7 +336,7 @@ test('no worker serves without the audit log that must be written', TIMEOUT, asy
   })
   const { headers } = await openSession(gateway.url('tools'))
   gateway.child.stdout?.destroy()
-  await eventually(async () => {
+  await until(async () => {
     const { status } = await post(gateway.url('tools'), echo('one'), headers)
     return status === 503
   })
@@ -351,5 +348,5 @@ test('workers end with the process that started them', TIMEOUT, async (t) => {
   const workers = await gateway.workers()
   gateway.child.kill('SIGKILL')
   await gateway.ended
-  await eventually(async () => !workers.some(({ pid }) => isThere(pid)))
+  await until(async () => !workers.some(({ pid }) => isThere(pid)))
 })

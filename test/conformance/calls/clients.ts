@@ -93,10 +93,7 @@ async function connectSecond(
         ? new ModernSse(new URL(target))
         : new ModernHttp(new URL(target))
   const recording = tap(transport)
-  const client = new ModernClient(INFO, {
-    capabilities: CAPABILITIES,
-    versionNegotiation: { mode },
-  })
+  const client = new ModernClient(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode } })
   const { sampling, elicitation, roots } = answers(root)
   client.setRequestHandler('sampling/createMessage', sampling)
   client.setRequestHandler('elicitation/create', elicitation)

@@ -1,9 +1,6 @@
 import type { Target } from '../target.ts'
 import { accept } from './accept.ts'
-import { ids } from './ids.ts'
 import { json } from './json.ts'
-import { multipart } from './multipart.ts'
-import { places } from './places.ts'
 import { rpc } from './rpc.ts'
 import { settings } from './settings.ts'
 import { sse } from './sse.ts'
@@ -11,15 +8,4 @@ import { template } from './template.ts'
 import { yaml } from './yaml.ts'
 
 /** All targets. */
-export const TARGETS: readonly Target[] = [
-  accept,
-  ids,
-  json,
-  multipart,
-  places,
-  rpc,
-  settings,
-  sse,
-  template,
-  yaml,
-]
+export const TARGETS: readonly Target[] = [accept, json, rpc, settings, sse, template, yaml]

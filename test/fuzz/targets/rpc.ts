@@ -13,26 +13,8 @@ export const rpc: Target = {
   about: 'JSON-RPC of a client (one POST) and of an upstream server (one text)',
   tokens: [
     ...['"jsonrpc":"2.0"', '"id":1', '"id":"x"', '"id":null', '"id":1.5', '"id":9007199254740993', '"id":{}'],
-    ...[
-      '"method":"tools/call"',
-      '"method":"ping"',
-      '"params":{}',
-      '"params":[]',
-      '"result":{}',
-      '"error":{}',
-    ],
-    ...[
-      '"name":"x"',
-      '"arguments":{}',
-      '"uri":"a:b"',
-      '"_meta":{}',
-      '"progressToken":1',
-      ',',
-      '[',
-      ']',
-      '{',
-      '}',
-    ],
+    ...'"method":"tools/call" "method":"ping" "params":{} "params":[] "result":{} "error":{}'.split(' '),
+    ...'"name":"x" "arguments":{} "uri":"a:b" "_meta":{} "progressToken":1 , [ ] { }'.split(' '),
     ...[
       '"io.modelcontextprotocol/protocolVersion":"2026-07-28"',
       '"Method":"x"',

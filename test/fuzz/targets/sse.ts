@@ -73,7 +73,8 @@ function collect(pieces: readonly string[], limit: number) {
 /** HTML 9.2.6, over the whole text; without the fields that the gateway does not use. */
 function reference(text: string): ServerEvent[] {
   const found: ServerEvent[] = []
-  const lines = text.split(/\r\n|\n|\r/)
+  // A byte order mark is no part of the stream.
+  const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/)
   // The last has not ended.
   lines.pop()
   let event = ''

@@ -1,4 +1,6 @@
-import { readConfiguration } from '../../../src/checks/index.ts'
+import { fixFile } from '../../../src/checks/fix.ts'
+import { checkTogether, readConfiguration } from '../../../src/checks/index.ts'
+import { lintTemplates } from '../../../src/checks/templates/index.ts'
 import { CODES, formatText } from '../../../src/findings/index.ts'
 import { holds, type Target } from '../target.ts'
 
@@ -21,26 +23,7 @@ export const yaml: Target = {
       ': ',
       ' #',
     ],
-    ...[
-      '&a ',
-      '*a',
-      '!!str ',
-      '!!binary ',
-      '!x ',
-      '<<: *a',
-      '|',
-      '>-',
-      '|2+',
-      '"',
-      "'",
-      '{',
-      '}',
-      '[',
-      ']',
-      ',',
-      '---',
-      '...',
-    ],
+    ...[...`*a | >- |2+ " ' { } [ ] , --- ...`.split(' '), '&a ', '!!str ', '!!binary ', '!x ', '<<: *a'],
     ...[
       '${HOME}',
       '${NO}',
@@ -71,7 +54,7 @@ export const yaml: Target = {
       '__proto__:',
       'constructor: ',
       'x-a: 1',
-      'auth: {mode: bearer, tokens: [a]}',
+      'auth: {type: bearer, tokens: [a]}',
       '\ufeff',
       '\u2028',
     ],
@@ -87,7 +70,10 @@ export const yaml: Target = {
 const ENV = Object.freeze({ HOME: '/home', TOKEN: 't'.repeat(40) })
 
 function run(text: string): void {
-  const { configuration, findings } = readConfiguration({ file: 'a.yaml', text }, ENV)
+  const read = readConfiguration({ file: 'a.yaml', text }, ENV)
+  const { configuration } = read
+  const findings = [...read.findings, ...checkTogether([read]), ...lintTemplates(read, ENV)]
+  fixFile(read, ENV)
   const errors = findings.filter(({ severity }) => severity === 'error')
   holds(configuration !== undefined || errors.length > 0, 'no configuration and no error')
   const lines = text.split(/\r\n|\n|\r/).length
@@ -96,7 +82,11 @@ function run(text: string): void {
     holds(message.length > 0, 'a finding has no message')
     if (range)
       holds(
-        range.start.line >= 1 && range.end.line <= lines + 1,
+        range.start.line >= 1 &&
+          range.end.line <= lines + 1 &&
+          range.start.offset >= 0 &&
+          range.start.offset <= range.end.offset &&
+          range.end.offset <= text.length,
         'the place of a finding is outside of the file',
       )
   }

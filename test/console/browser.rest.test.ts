@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { getRequestListener } from '@hono/node-server'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { chromiumPath, noChromium } from '../support/chromium.ts'
+import { gatewayOver } from '../support/gateway.ts'
+import { listening } from '../support/listening.ts'
+import { ROOT, temporaryFolder } from '../support/process.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const SERVER = join(ROOT, 'test/console/asks.js')
+const FAULTY = join(ROOT, 'test/console/faulty.js')
+/** Markup, an escape sequence, marks that turn text around, and a long line. */
+const HOSTILE = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>\u001b[31m\u202eabc${'x'.repeat(100_000)}`
+
+let browser: Browser
+before(async () => {
+  if (!noChromium) browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] })
+})
+after(() => browser?.close())
+
+interface Seen {
+  page: Page
+  origin: string
+  /** What the browser complained about. */
+  faults: string[]
+  gateway: Awaited<ReturnType<typeof gatewayOver>>['gateway']
+  write(text: string): void
+}
+
+/** The console of a gateway with HTTP tools and an MCP server, in a browser. */
+async function seen(
+  t: Parameters<typeof temporaryFolder>[0],
+  view: object = {},
+  settings: object = {},
+): Promise<Seen> {
+  const api = await listening(
+    t,
+    createServer((request, response) => {
+      let text = ''
+      request.on('data', (piece) => {
+        text += piece
+      })
+      request.on('end', () => {
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ url: request.url, body: text, note: HOSTILE }))
+      })
+    }),
+  )
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'shop.yaml')
+  const configuration = (description: string) =>
+    JSON.stringify({
+      name: 'shop',
+      routers: [
+        { server: 'shop', prefix: '/shop' },
+        { server: 'asks', prefix: '/asks' },
+        { server: 'faulty', prefix: '/faulty' },
+      ],
+      servers: [{ name: 'shop', description, baseUrl: `http://127.0.0.1:${api}` }],
+      mcpServers: [
+        { name: 'asks', type: 'stdio', command: process.execPath, args: [SERVER] },
+        {
+          name: 'faulty',
+          type: 'stdio',
+          command: process.execPath,
+          args: [FAULTY],
+          blockedTools: ['huge'],
+          toolOverrides: { die: { name: 'end', description: 'Ends' } },
+        },
+      ],
+      tools: [
+        {
+          name: 'order',
+          description: `Orders. ${HOSTILE}`,
+          method: 'POST',
+          endpoint: '/orders/{{.Args.id}}',
+          args: [
+            { name: 'id', type: 'string', position: 'path', description: HOSTILE, required: true },
+            { name: 'count', type: 'integer', position: 'body', description: 'How many' },
+            { name: 'gift', type: 'boolean', position: 'body', description: 'Whether it is a gift' },
+            { name: 'size', type: 'string', enum: ['S', 'M'], position: 'body', description: 'Its size' },
+            { name: 'tags', type: 'array', items: { type: 'string' }, position: 'body', description: 'Tags' },
+            { name: 'price', type: 'number', position: 'body', description: 'Price' },
+            {
+              name: 'to',
+              type: 'object',
+              position: 'body',
+              description: 'Where to',
+              properties: {
+                street: { type: 'string' },
+                lines: { type: 'array', items: { type: 'integer' } },
+              },
+            },
+          ],
+        },
+      ],
+    })
+  writeFileSync(file, configuration('Shop'))
+  const { gateway, findings } = await gatewayOver(t, [folder], { console: { contents: true }, ...settings })
+  assert.deepEqual(findings, [])
+  const port = await listening(t, createServer(getRequestListener(gateway.app.fetch)))
+  const context = await browser.newContext(view)
+  t.after(() => context.close())
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text())
+  })
+  const origin = `http://127.0.0.1:${port}`
+  return {
+    page,
+    origin,
+    faults,
+    gateway,
+    write: (text) => writeFileSync(file, text || configuration('Shop')),
+  }
+}
+
+const PAGES = [
+  '',
+  '/tools?prefix=/shop',
+  '/tools?prefix=/shop&tool=order',
+  '/calls',
+  '/calls?id=1',
+  '/servers',
+]
+const SERVERS = ['/servers?prefix=/faulty', '/tools?prefix=/faulty', '/tools?prefix=/faulty&tool=hostile']
+const OTHERS = ['prompt=greet', 'resource=note://first', 'template=note://{id}'].map(
+  (one) => `/tools?prefix=/faulty&${one}`,
+)
+const ALL = [
+  ...PAGES,
+  ...SERVERS,
+  ...OTHERS,
+  '/budget',
+  '/configurations',
+  '/configurations?name=shop',
+  '/connect',
+]
+const OPTIONS = { skip: noChromium, timeout: 180_000 }
+
+async function call(page: Page, button = 'Call'): Promise<string> {
+  await page.getByRole('button', { name: button, exact: true }).click()
+  const state = page.locator('#state')
+  await state.filter({ hasText: /^(?:Done|Failed|Nothing|The server asks)/ }).waitFor()
+  return state.innerText()
+}
+
+test('a form of each type of argument, rendered and called', OPTIONS, async (t) => {
+  const { page, origin, faults } = await seen(t)
+  await page.goto(`${origin}/_console/tools?prefix=/shop&tool=order`)
+  await page.getByLabel('id (required)').fill('b c d')
+  await page.getByLabel('count').fill('3')
+  await page.getByLabel('gift').selectOption('true')
+  await page.getByLabel('size').selectOption('M')
+  for (const [i, tag] of ['x', 'y'].entries()) {
+    await page.getByRole('button', { name: 'Add to tags' }).click()
+    await page.getByLabel(`tags ${i + 1}`, { exact: true }).fill(tag)
+  }
+  assert.deepEqual(JSON.parse(await page.locator('#json').inputValue()), {
+    id: 'b c d',
+    count: 3,
+    gift: true,
+    size: 'M',
+    tags: ['x', 'y'],
+  })
+  // Numbers keep the text that was typed.
+  await page.getByLabel('price').fill('1e400')
+  await page.getByLabel('street').fill('Main')
+  await page.getByRole('button', { name: 'Add to lines' }).click()
+  await page.getByLabel('lines 1', { exact: true }).fill('12345678901234567890')
+  assert.match(
+    await page.locator('#json').inputValue(),
+    /"price": 1e400,.*"lines": \[\s*12345678901234567890\s*\]/s,
+  )
+  assert.equal(await call(page, 'Render only'), 'Nothing was sent.')
+  assert.match(await page.locator('#sent').innerText(), /^POST .*\/orders\/b%20c%20d/)
+  assert.equal(await page.locator('#sent mark').first().getAttribute('title'), 'the argument id')
+  assert.match(await call(page), /^Done in \d+ ms, about \d+ tokens/)
+  assert.match(await page.locator('#received').innerText(), /"url":"\/orders\/b%20c%20d"/)
+  assert.match(await page.locator('#received').innerText(), /\\"price\\":1e400/)
+  const marks = await page
+    .locator('#sent mark')
+    .evaluateAll((nodes) => nodes.map((one) => one.getAttribute('title')))
+  assert.ok(
+    marks.includes('the argument to.street') && marks.includes('the argument to.lines.0'),
+    marks.join(),
+  )
+  assert.match(await page.locator('#shown').innerText(), /onerror/)
+  assert.notEqual(await page.title(), 'owned')
+  await page.getByRole('button', { name: 'curl' }).click()
+  assert.match(await page.locator('#copied').innerText(), /^curl 'http:\/\/127/)
+  assert.deepEqual(faults, [])
+})
+
+test('a server asks, and the person answers on the page', OPTIONS, async (t) => {
+  const { page, origin, faults } = await seen(t)
+  await page.goto(`${origin}/_console/tools?prefix=/asks&tool=greet`)
+  assert.equal(await call(page), 'The server asks for input.')
+  await page.getByLabel('name (required)').fill('Ada')
+  await page.getByRole('button', { name: 'accept' }).click()
+  await page.locator('#state').filter({ hasText: /^Done/ }).waitFor()
+  assert.match(await page.locator('#shown').innerText(), /Hello Ada/)
+  assert.match(await page.locator('#sent').innerText(), /"method":"tools\/call"/)
+  assert.deepEqual(faults, [])
+})
+
+test('prompts, resources and templates are tried on the page', OPTIONS, async (t) => {
+  const { page, origin, faults } = await seen(t)
+  const open = (item: string) => page.goto(`${origin}/_console/tools?prefix=/faulty&${item}`)
+  await open('prompt=greet')
+  await page.getByLabel('who').fill('A')
+  await page.locator('datalist option').nth(1).waitFor({ state: 'attached' })
+  await page.getByLabel('who').fill('Ada')
+  assert.match(await call(page), /^Done/)
+  assert.match(await page.locator('#shown').innerText(), /Hello Ada/)
+  await open('template=note://{id}')
+  await page.getByLabel('id').fill('a b')
+  assert.match(await call(page), /^Done/)
+  assert.match(await page.locator('#shown').innerText(), /note:\/\/a%20b/)
+  await open('resource=note://first')
+  assert.match(await call(page), /^Done/)
+  assert.match(await page.locator('#shown').innerText(), /A note/)
+  assert.notEqual(await page.title(), 'owned')
+  assert.deepEqual(faults, [])
+})
+
+test('a child that dies, its standard error, and what clients see otherwise', OPTIONS, async (t) => {
+  const { page, origin, faults } = await seen(t)
+  await page.goto(`${origin}/_console/tools?prefix=/faulty&tool=end`)
+  assert.match(await call(page), /^Failed/)
+  await page.goto(`${origin}/_console/servers?prefix=/faulty`)
+  await page.getByText('1 ended by themselves').waitFor()
+  const lines = await page.locator('pre').first().innerText()
+  assert.match(lines, /the last line/)
+  assert.match(lines, /<script>/)
+  assert.doesNotMatch(lines, /[\u001b\u202e]/)
+  assert.ok(lines.length < 60_000, `${lines.length} characters`)
+  const changed = page.getByRole('table', { name: 'Changed tools' })
+  assert.match(await changed.innerText(), /die.*name "die" "end".*huge.*hidden from clients/s)
+  assert.notEqual(await page.title(), 'owned')
+  assert.deepEqual(faults, [])
+})
+
+test('a person logs in with the token, and is logged out by the link', OPTIONS, async (t) => {
+  const token = 'an-admin-token-of-30-characters'
+  const { page, origin, faults } = await seen(t, {}, { admin: { token } })
+  await page.goto(`${origin}/_console`)
+  await page.getByLabel(/Token of the administrator/).fill('wrong-token-wrong-token')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('This is no token of an administrator').waitFor()
+  await page.getByLabel(/Token of the administrator/).fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('heading', { name: 'Log in to the console' }).waitFor()
+  assert.deepEqual(
+    faults.filter((fault) => !/status of 401/.test(fault)),
+    [],
+  )
+})
+
+test('calls and refused reloads appear by themselves', OPTIONS, async (t) => {
+  const { page, origin, faults, gateway, write } = await seen(t)
+  await page.goto(`${origin}/_console/calls`)
+  const body = { prefix: '/shop', tool: 'order', arguments: { id: '7' } }
+  await page.request.post(`${origin}/_console/call`, { data: body })
+  await page.getByRole('cell', { name: 'order', exact: true }).waitFor()
+  await page.goto(`${origin}/_console`)
+  await page.getByText('Nothing needs attention.').waitFor()
+  write('name: shop\nroutrs: []\n')
+  await gateway.reload()
+  await page.getByText('routrs').first().waitFor()
+  write('')
+  await gateway.reload()
+  await page.getByText('Nothing needs attention.').waitFor()
+  assert.deepEqual(faults, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`every page is clean for screen readers, ${colorScheme}`, OPTIONS, async (t) => {
+    const { page, origin, faults } = await seen(t, { colorScheme })
+    const body = { prefix: '/shop', tool: 'order', arguments: { id: HOSTILE } }
+    await page.request.post(`${origin}/_console/call`, { data: body })
+    for (const path of ALL) {
+      await page.goto(`${origin}/_console${path}`)
+      const found = await page.evaluate(
+        `${AXE}; axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+      )
+      assert.deepEqual(found, [], path)
+      assert.notEqual(await page.title(), 'owned', path)
+    }
+    assert.deepEqual(faults, [])
+  })
+
+test('every page fits on a phone, and reads without JavaScript', OPTIONS, async (t) => {
+  const { page, origin } = await seen(t, { viewport: { width: 400, height: 800 }, javaScriptEnabled: false })
+  await page.request.post(`${origin}/_console/call`, {
+    data: { prefix: '/shop', tool: 'order', arguments: { id: '7' } },
+  })
+  for (const path of ALL) {
+    await page.goto(`${origin}/_console${path}`)
+    assert.ok((await page.locator('h1').innerText()).length > 0, path)
+    const { width } = (await page.locator('body').boundingBox())!
+    assert.ok(width <= 400, `${path} is ${width} wide`)
+  }
+})

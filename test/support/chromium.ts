@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process'
+import type { TestContext } from 'node:test'
+import { chromium } from 'playwright-core'
+
+const program = ['chromium', 'google-chrome'].find((name) => !spawnSync(name, ['--version']).error)
+
+/** The installed browser; undefined: there is none. */
+export const chromiumPath = program && spawnSync('which', [program], { encoding: 'utf8' }).stdout.trim()
+
+/** Why tests of pages are left out; false where a browser is installed. */
+export const noChromium: string | false = program === undefined && 'no Chromium on this machine'
+
+export type Scheme = 'light' | 'dark'
+
+interface View {
+  width: number
+  height: number
+  scheme: Scheme
+}
+
+/** A PNG of the page at 2 device pixels for each CSS pixel, and its HTML, once its scripts have run. */
+export async function look(
+  t: TestContext,
+  url: string,
+  { width, height, scheme }: View,
+): Promise<{ png: Buffer; dom: string }> {
+  const browser = await chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox'] })
+  t.after(() => browser.close())
+  const options = { viewport: { width, height }, deviceScaleFactor: 2, colorScheme: scheme }
+  const page = await browser.newPage(options)
+  await page.goto(url, { waitUntil: 'load' })
+  return { png: await page.screenshot(), dom: await page.content() }
+}
