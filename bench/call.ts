@@ -1,5 +1,6 @@
 import autocannon from 'autocannon'
 import { cpuSeconds, type Running, spread, start } from './process.ts'
+import { META } from './stateless-call.ts'
 
 /**
  * A tool call through the gateway beside the same upstream call made by (a) a bare Hono app, (b) a tool of the 1.x
@@ -22,10 +23,6 @@ interface Target {
 
 const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 const CALL = { name: 'get_item', arguments: { id: 42, tag: 'shade & wet' } }
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 
 const message = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 

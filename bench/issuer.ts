@@ -21,7 +21,7 @@ export async function issuer(port: number): Promise<Issuer> {
     response.setHeader('content-type', 'application/json').end(keys),
   ).listen(port, '127.0.0.1')
   return {
-    auth: { mode: 'jwt', issuers: [{ issuer: url, jwksUrl: `${url}/jwks` }], audience: AUDIENCE },
+    auth: { type: 'jwt', issuers: [{ issuer: url, jwksUrl: `${url}/jwks` }], audience: AUDIENCE },
     async token(subject) {
       const now = Math.floor(Date.now() / 1000)
       const claims = { iss: url, sub: subject, aud: AUDIENCE, exp: now + 86_400, iat: now, scope: 'read' }

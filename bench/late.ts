@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import { configuration } from './lint.ts'
 import { type Running, spread, start } from './process.ts'
+import { statelessCall } from './stateless-call.ts'
 
 /** How late calls are while the gateway reloads all the time, one file changed each time: rounds take turns. */
 const CONFIGURATIONS = Number(process.env.CONFIGURATIONS ?? 1000)
@@ -18,20 +19,6 @@ const RELOADS = Number(process.env.RELOADS ?? 0)
 const PORT = 22_100
 const GATEWAY = `http://127.0.0.1:${PORT + 1}`
 
-const CALL = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'tools/call',
-  params: {
-    name: 'get_item',
-    arguments: { id: 42, tag: 'shade & wet' },
-    _meta: {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    },
-  },
-}
-
 interface Load {
   p99: number
   perSecond: number
@@ -40,19 +27,10 @@ interface Load {
 async function load(): Promise<Load> {
   const result = await autocannon({
     url: `${GATEWAY}/bench/mcp`,
-    method: 'POST',
     connections: CONNECTIONS,
     ...(RATE && { overallRate: RATE }),
     duration: SECONDS,
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      authorization: 'Bearer x',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'get_item',
-    },
-    body: JSON.stringify(CALL),
+    ...statelessCall({ id: 42, tag: 'shade & wet' }),
   })
   if (result.errors || result.non2xx) throw new Error(`${result.errors} errors, ${result.non2xx} refused`)
   return { p99: result.latency.p99, perSecond: result['2xx'] / result.duration }

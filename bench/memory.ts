@@ -39,7 +39,7 @@ function gateway(node: string, version: string): Peer {
     const routers = [{ server: 'bench', prefix: '/bench' }]
     const file = { name: 'bench', routers, servers: [{ name: 'bench' }], tools }
     const most = 2 * SESSIONS
-    const limits = { maxSessions: most, maxSessionsPerPrefix: most, maxSessionsPerCaller: most }
+    const limits = { maxSessions: 10 * most }
     return serving([node, ...FLAGS], site, [file], '/bench/mcp', { limits })
   }
   return { name: `Node ${version}`, version, launch: { tool: launch } }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon from 'autocannon'
 import { cpuSeconds, type Running, spread, start } from './process.ts'
+import { META } from './stateless-call.ts'
 
 /**
  * A `tools/call` through the gateway to an MCP server: over streamable HTTP beside a bare undici relay and the floor
@@ -20,10 +21,6 @@ const PEERS = { supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
 
 const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 const CALL = { name: 'get_item', arguments: { id: 42 } }
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 const MODERN = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'get_item' }
 
 const message = (method: string, params: object, id = 1) =>
@@ -132,7 +129,7 @@ export async function proxyBench(): Promise<string> {
     ]
     writeFileSync(join(folder, 'bench.yaml'), JSON.stringify({ name: 'bench', routers, mcpServers }))
     // The sessions of the last figure all have one caller.
-    const limits = { maxSessions: 20_000, maxSessionsPerPrefix: 20_000, maxSessionsPerCaller: 20_000 }
+    const limits = { maxSessions: 200_000 }
     const settings = join(mkdtempSync(join(tmpdir(), 'plantgw-bench-')), 'plantgw.yaml')
     writeFileSync(settings, JSON.stringify({ limits }))
     const flags = ['--settings', settings, '--port', '{port}', '--log-format', 'json', '--log-level', 'warn']

@@ -1,5 +1,6 @@
 import { callBench } from './call.ts'
 import { coldBench } from './cold.ts'
+import { consoleBench } from './console.ts'
 import { discoveryBench } from './discovery/discovery.ts'
 import { lateBench } from './late.ts'
 import { lintBench } from './lint.ts'
@@ -19,6 +20,7 @@ import { workersBench } from './workers.ts'
 const benches: Record<string, () => Promise<string>> = {
   call: callBench,
   cold: coldBench,
+  console: consoleBench,
   discovery: discoveryBench,
   late: lateBench,
   lint: lintBench,

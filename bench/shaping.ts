@@ -9,7 +9,7 @@ import {
   stringify,
   valueAt,
 } from '../src/json/index.ts'
-import { compileShaping, nothingOmitted, type Shaping, type ShapingTexts } from '../src/shaping/index.ts'
+import { compileShaping, nothingOmitted, type Shaping, type ShapingTexts } from '../src/json/shaping/index.ts'
 import { tokensIn } from '../src/text/index.ts'
 import { description } from './discovery/apis.ts'
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import autocannon from 'autocannon'
 import { issuer } from './issuer.ts'
 import { cpuSeconds, type Running, spread, start } from './process.ts'
+import { statelessCall } from './stateless-call.ts'
 
 /**
  * What the steps of a route cost, and what traces and the audit log do: calls of one tool by 2026-07-28 clients at
@@ -16,7 +17,7 @@ const SECONDS = Number(process.env.SECONDS ?? 3)
 const PORT = 22_200
 
 const bearer = {
-  auth: { mode: 'bearer', tokens: [{ token: 'b'.repeat(32), caller: 'bench', scopes: ['read'] }] },
+  auth: { type: 'bearer', tokens: [{ token: 'b'.repeat(32), caller: 'bench', scopes: ['read'] }] },
 }
 const rules = {
   authorize: { rules: [{ tools: ['list_*'] }, { tools: ['get_*', 'find_*'], scopes: ['read'] }] },
@@ -63,20 +64,6 @@ function configuration(parts: Record<string, object>): string {
   return JSON.stringify({ name: 'bench', routers, servers: [{ name: 'bench' }], tools: [tool] })
 }
 
-const BODY = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'tools/call',
-  params: {
-    name: 'get_item',
-    arguments: { id: 42 },
-    _meta: {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    },
-  },
-})
-
 async function round(
   { pid, port }: { pid: number; port: number },
   prefix: string,
@@ -87,18 +74,9 @@ async function round(
   const usesJwt = prefix.startsWith('jwt')
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${pathOf(prefix)}/mcp`,
-    method: 'POST',
     connections: 16,
     duration: seconds,
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      authorization: `Bearer ${usesJwt ? token : 'b'.repeat(32)}`,
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'get_item',
-    },
-    body: BODY,
+    ...statelessCall({ id: 42 }, usesJwt ? token : 'b'.repeat(32)),
   })
   if (result.errors || result.non2xx)
     throw new Error(`${prefix}: ${result.errors} errors, ${result.non2xx} refused`)

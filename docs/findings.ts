@@ -35,8 +35,8 @@ function section(code: string, { severity, title, cause, fix, wrong, right }: Co
     cause,
     `**Fix.** ${fix}`,
   ]
-  if (wrong) parts.push(`Wrong:\n\n${yaml(wrong)}`)
-  if (right) parts.push(`Right:\n\n${yaml(right)}`)
+  parts.push(`Wrong:\n\n${yaml(wrong)}`)
+  parts.push(`Right:\n\n${yaml(right)}`)
   return `${parts.join('\n\n')}\n`
 }
 

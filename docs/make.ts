@@ -1,11 +1,13 @@
 // Writes the generated pages of this folder; a test compares them with what is committed.
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { dashboardFile } from '../deploy/grafana/dashboard.ts'
 import { schemaFile } from '../src/config/index.ts'
+import { commandsPage } from './commands.ts'
 import { findingsPage } from './findings.ts'
 import { refusalsPage } from './refusals.ts'
 import { schemaPage } from './schema-page.ts'
+import { templatesPage } from './templates.ts'
 import { typesModule } from './types.ts'
 
 /** Each generated page by its file name. */
@@ -19,19 +21,12 @@ export async function pages(): Promise<Record<string, string>> {
       schemaFile('lint'),
       schemaFile('settings'),
     ]),
+    'commands.md': await commandsPage(),
     'findings.md': findingsPage(),
     '../deploy/grafana/dashboards/plantgw.json': dashboardFile(),
     'refusals.md': refusalsPage(),
-    ...(await templatesPages()),
+    'templates.md': templatesPage(),
   }
-}
-
-/** The page of the template language is made by its own module. */
-async function templatesPages(): Promise<Record<string, string>> {
-  const module = new URL('./templates.ts', import.meta.url)
-  if (!existsSync(module)) return {}
-  const { templatesPage } = (await import(module.href)) as { templatesPage: () => string }
-  return { 'templates.md': templatesPage() }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

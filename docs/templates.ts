@@ -6,6 +6,19 @@ const INTRODUCTION = `# Templates
 
 <!-- Made by \`npm run docs\` from the code: edit docs/templates.ts. -->
 
+## What you need
+
+| you want | write |
+|---|---|
+| an argument in a path or query | \`/orders/{{.Args.id}}\`, \`?q={{.Args.query}}\`: it is escaped for its place |
+| an argument in a JSON body | \`{"name": {{toJSON .Args.name}}}\`, or \`{"name": "{{.Args.name}}"}\` |
+| a part only if an argument is given | \`{{if .Args.tag}}&tag={{.Args.tag}}{{end}}\` |
+| a value of the server, or of the environment | \`{{.Config.region}}\`, \`{{env "REGION" "eu"}}\` |
+| a text made of the response | \`{{.Response.Data.name}}\`, \`{{range .Response.Data}}{{.id}} {{end}}\` |
+
+\`plantgw render FILE TOOL key=value\` shows what a template makes. Most tools need only the first row: \`args\` with \`position\` write
+queries, headers and bodies without a template.
+
 Endpoints, header values, bodies and prompts are templates in the language of Go's
 [text/template](https://pkg.go.dev/text/template), version 1.25: \`{{.Args.name}}\`, pipelines, variables,
 \`if\`, \`else if\`, \`with\`, \`range\`, \`break\`, \`continue\`, \`define\`, \`template\`, \`block\`, trim markers. The gateway

@@ -18,14 +18,12 @@ function interfaceOf(schema: SchemaNode, root: SchemaNode, name: string, written
   if (written.has(name)) return
   written.set(name, '')
   const { properties = {}, required = [], description } = schema
-  const fields = Object.entries(properties)
-    .filter(([, member]) => !member.deprecated)
-    .map(([key, member]) => {
-      const target = { ...targetOf(member, root)[1], ...member }
-      const given = required.includes(key) || target.default !== undefined || target['x-model'] === 'derived'
-      const type = typeOf(member, root, written)
-      return `${comment(wordsOf(target), '  ')}  ${key}${given ? '' : '?'}: ${type}\n`
-    })
+  const fields = Object.entries(properties).map(([key, member]) => {
+    const target = { ...targetOf(member, root)[1], ...member }
+    const given = required.includes(key) || target.default !== undefined || target['x-model'] === 'derived'
+    const type = typeOf(member, root, written)
+    return `${comment(wordsOf(target), '  ')}  ${key}${given ? '' : '?'}: ${type}\n`
+  })
   written.set(
     name,
     `${comment([firstSentence(description)], '')}export interface ${name} {\n${fields.join('')}}\n`,

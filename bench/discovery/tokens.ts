@@ -29,7 +29,6 @@ async function row(
   const policy: Discovery = {
     mode: 'search',
     above: 0,
-    results: 6,
     pins: () => false,
     wordsOf: (name) => words.get(name),
     key: '',

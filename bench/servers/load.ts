@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { META } from '../stateless-call.ts'
 
 /**
  * Clients of a gateway in a process of their own. It gets a `Load` as a message, and answers with a `LoadResult`.
@@ -42,11 +43,6 @@ export interface LoadResult {
 /** Milliseconds. */
 const TICK = 4
 const PATIENCE = 30_000
-
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 
 class Lane {
   #socket: Socket | undefined

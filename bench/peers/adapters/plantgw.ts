@@ -4,7 +4,7 @@ import type { Node } from '../install.ts'
 import type { Launch, Peer, Site } from '../peer.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-const LIMITS = { maxSessions: 50_000, maxSessionsPerPrefix: 50_000, maxSessionsPerCaller: 50_000 }
+const LIMITS = { maxSessions: 500_000 }
 
 /**
  * This gateway, as it is built in the checkout, with these configurations in the folder `configs` of the site.
