@@ -7,7 +7,7 @@
 //
 // `--timings` writes the seconds of each file to test-timings.tsv; every other option goes to `node --test`. Where a
 // test was named that may drive the built command line, and `dist` is older than `src`, it is built first. The runner
-// ends with the slowest files and with the tests that were left out, which is a failure with CI=true.
+// ends with the slowest files, with the tests that were left out, which is a failure with CI=true, and with those that failed.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -206,7 +206,7 @@ function stop(group) {
   }
 }
 
-/** Prints the slowest files, the whole time and what was left out. */
+/** Prints the slowest files, the whole time, what was left out and what failed. */
 function report(outcomes) {
   const seconds = new Map()
   for (const { file, ms } of outcomes) {
@@ -230,4 +230,9 @@ function report(outcomes) {
   }
   if (reasons.size > 0) console.error('\nLeft out:')
   for (const [reason, count] of reasons) console.error(`  ${count} tests: ${reason}`)
+  const failed = outcomes.filter((outcome) => outcome.failed !== undefined)
+  if (failed.length > 0) console.error('\nFailed:')
+  for (const { file, failed: name, why } of failed) {
+    console.error(`  ${relative('.', file)}: ${name}\n${why.slice(0, 4_000).replace(/^/gm, '    ')}`)
+  }
 }
