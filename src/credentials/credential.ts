@@ -33,6 +33,8 @@ export interface Credential {
   renew(refused: SentHeader): Promise<SentHeader | Fault | undefined>
   /** The same after it refused the old one for lack of scopes (403). Absent: no login can help. */
   widen?(refused: SentHeader, challenge: string): Promise<SentHeader | Fault | undefined>
+  /** Notes that a server has taken a header. */
+  taken?(header: SentHeader): void
   /** Recently sent values; a new list object when they change. */
   sent(): readonly string[]
   /** Calls `listener` when the caller logs in or out; returns what ends that. Absent: it is no login of a caller. */
@@ -49,6 +51,7 @@ export async function afterRefusal(
   { status, headers }: Pick<StreamedAnswer, 'status' | 'headers'>,
 ): Promise<SentHeader | Fault | undefined> {
   if (status === 401) return credential.renew(sent)
+  if (status < 400) credential.taken?.(sent)
   return status === 403 ? credential.widen?.(sent, String(headers['www-authenticate'] ?? '')) : undefined
 }
 
@@ -189,6 +192,16 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
       return question
     },
   })
+  const refusal = (isAgain: boolean) => {
+    const text = `The server ${name} refuses the token of the login`
+    if (!isAgain) return new Fault('refused', `${text}: the caller has to log in`)
+    const { log } = parts
+    log.warn({ server: name }, 'a server refuses the tokens of new logins: they may be for another audience')
+    return new Fault(
+      'status',
+      `${text}, as it refused that of the login before: it may be for another audience. Another login would not help; the operator of the gateway has to look at \`credentials\` of the server`,
+    )
+  }
   const of = (caller: LoginCaller): Credential => {
     const need = needOf(caller)
     const asking = async <T>(header: () => T | Promise<T>) => {
@@ -200,14 +213,12 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
     // A server that refuses a new token, too, may take that of another login.
     const renewed = async (refused: SentHeader) => {
       const other = await own.renew(refused)
-      if (other) return other
-      const text = `The server ${name} refuses the token of the login: the caller has to log in`
-      const fault = new Fault('refused', text)
-      tokens.giveUp(caller.key, fault)
-      return fault
+      const isMissing = other === undefined || (other instanceof Fault && other.kind === 'refused')
+      return isMissing ? tokens.giveUp(caller.key, refused, refusal) : other
     }
     return {
       ...own,
+      taken: (header) => tokens.taken(caller.key, header),
       header: () => asking(own.header) as ReturnType<Credential['header']>,
       renew: (refused) => asking(() => renewed(refused)),
       widen: (refused, challenge) =>

@@ -35,6 +35,10 @@ interface Entry {
   /** The value that the server refused, until there is another one. */
   refused?: string | undefined
   failed?: { fault: Fault; until: number; subject: string | undefined } | undefined
+  /** A login of which the server has taken a token. */
+  taken?: string | undefined
+  /** The last login of which the server has taken no token, and whether the one before was such a login, too. */
+  useless?: { login: string | undefined; at: number; isAgain: boolean } | undefined
   /** When a token was last fetched because a server refused the one before. */
   renewed?: number
   /** The newest first. */
@@ -49,6 +53,8 @@ const USABLE = 0.95
 const FAILURE_TTL = 2_000
 /** Minimum milliseconds between two renewals, for a server that refuses every token. */
 const RENEWAL_PAUSE = 10_000
+/** Milliseconds in which two logins whose tokens are refused show that another one would not help. */
+const AGAIN = 600_000
 
 /** The tokens of one server, by caller: each fetched once for all that wait for it. */
 export class TokenCache {
@@ -73,13 +79,29 @@ export class TokenCache {
     if (entry) entry.held = entry.failed = undefined
   }
 
-  /** A server refuses each token: none is used for a while. */
-  giveUp(key: string, fault: Fault): void {
+  /** A server has taken a token. */
+  taken(key: string, { login }: SentHeader): void {
     const entry = this.entries.get(key)
-    if (!entry) return
-    entry.refused = entry.held?.header.value
+    if (entry) entry.taken = login
+  }
+
+  /**
+   * A server refuses each token: none is used for a while.
+   * @param faultOf gets whether the server has taken no token of this login and of another one in the last ten minutes
+   */
+  giveUp(key: string, { value, login }: SentHeader, faultOf: (isAgain: boolean) => Fault): Fault {
+    const entry = this.entry(key, undefined)
+    const { subject, useless: last, taken } = entry
+    const now = this.parts.steady()
+    const isRecent = last !== undefined && now - last.at < AGAIN
+    const useless = isRecent && last.login === login ? last : { login, at: now, isAgain: isRecent }
+    entry.useless = taken === login ? undefined : useless
+    const { isAgain = false } = entry.useless ?? {}
+    const fault = faultOf(isAgain)
+    entry.refused = value
     entry.held = undefined
-    entry.failed = { fault, until: this.parts.steady() + RENEWAL_PAUSE, subject: entry.subject }
+    entry.failed = { fault, until: now + (isAgain ? AGAIN : RENEWAL_PAUSE), subject }
+    return fault
   }
 
   sent(key: string): readonly string[] {

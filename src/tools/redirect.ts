@@ -87,6 +87,8 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
         sent = undefined
         request = withHeader(request, other)
         answer = await sendOne(request, tool, fetching, options)
+        const again = await afterRefusal(credential, other, answer)
+        if (again instanceof Fault) throw credentialError(again)
       }
     }
     if (!tool.followRedirects || !isRedirect(answer)) return { answer, request }

@@ -240,6 +240,28 @@ for (const kind of SOME)
     assert.deepEqual([await ann.tools(), textOf(await ann.call('whoami'))], ['whoami,water', 'anna'])
   })
 
+test('a server that refuses the tokens of each login: the caller hears it, and is not asked again', async (t) => {
+  const { base, browser, server } = await world(t)
+  // The page does not look at a token for it, as its stream would not end.
+  const ann = await sessionClient(t, `${base}/sse/mcp`, tokenOfFile('ann'))
+  server.refuses = true
+  const why =
+    /^.*The server sse refuses the token of the login, as it refused that of the login before: it may be for another audience\. Another login would not help/
+  let logins = 0
+  const answer = await until(async () => {
+    const { data, message } = await ann.call('whoami')
+    if (!data) return message as string
+    const [{ url, message: asked }] = data.elicitations
+    const page = await browser('ann').logIn(url, codeIn(asked))
+    assert.match(page, /You are logged in/)
+    logins++
+    return undefined
+  })
+  assert.match(answer, why)
+  assert.ok(logins <= 3, `${logins}`)
+  assert.match(textOf(await ann.call('water')), why)
+})
+
 test('several servers, rules and search: tools appear with the login, for callers who may use some', async (t) => {
   const { base, browser } = await world(t, (auth) => [
     { server: ['sessions', 'modern'], prefix: '/both', auth },

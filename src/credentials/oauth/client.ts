@@ -5,14 +5,7 @@ import type {
   OAuthClientProvider,
   OAuthTokens,
 } from '@modelcontextprotocol/client'
-import {
-  ANSWER_TIMEOUT,
-  addressOf,
-  basicLogin,
-  guardFor,
-  type IssuerParts,
-  objectOf,
-} from '../../access/discovery.ts'
+import { addressOf, basicLogin, guardFor, type IssuerParts, objectOf } from '../../access/discovery.ts'
 import type { Credentials as CredentialSettings } from '../../config/model.ts'
 import { visible } from '../../mcp/visible.ts'
 import { NetFault, urlFault } from '../../net/index.ts'
@@ -52,11 +45,15 @@ export interface AtServer {
   fetchFn: FetchLike
 }
 
-/** A `fetch` that judges every address. @param named URLs that the configuration names */
+/** Milliseconds that one step of a login has for all its requests. Two steps end within a lease of the vault. */
+const STEP_TIMEOUT = 14_000
+
+/** A `fetch` for one step, that judges every address. @param named URLs that the configuration names */
 export function guardedFetch(
   { http, guards }: Pick<IssuerParts, 'http' | 'guards'>,
   named: readonly (string | undefined)[],
 ): FetchLike {
+  const limit = { timeout: STEP_TIMEOUT, begin: performance.now() }
   return async (to, { method = 'GET', headers, body } = {}) => {
     const url = String(to)
     const request = {
@@ -66,7 +63,7 @@ export function guardedFetch(
       ...((typeof body === 'string' || body instanceof URLSearchParams) && { body: String(body) }),
     }
     const guard = guardFor(guards, url, named)
-    const answer = await http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: 256 * 1024, guard })
+    const answer = await http.fetch(request, { ...limit, maxSize: 256 * 1024, guard })
     const own = Object.entries(answer.headers).flatMap(([name, value]) =>
       value === undefined || name.startsWith('content-') ? [] : [[name, String(value)] as [string, string]],
     )

@@ -170,7 +170,7 @@ async function checkToken(server: LoginServer, token: string, fetchFn: FetchLike
   const response = await probe(server, fetchFn, token).catch(() => undefined)
   if (response?.status === 401)
     throw new LoginError(
-      `the server ${server.name} refuses the token that the authorization server gave: it may be for another audience`,
+      `the server ${server.name} refuses the token that the authorization server gave: it may be for another audience, or the clocks of both may differ`,
     )
 }
 

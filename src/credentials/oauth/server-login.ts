@@ -87,7 +87,6 @@ const FINAL: ReadonlySet<string | undefined> = new Set([
 
 /** The logins of persons at one server. */
 export class ServerLogin {
-  readonly #fetchFn: FetchLike
   /** Used while the vault cannot be read. */
   #last: StoredLogin | undefined
 
@@ -96,11 +95,7 @@ export class ServerLogin {
     readonly parts: LoginParts,
     /** Whose login it is; absent: the operator's. */
     readonly caller?: LoginCaller,
-  ) {
-    const { url, settings } = server
-    const { issuer, tokenUrl } = settings
-    this.#fetchFn = guardedFetch(parts, [url, issuer, tokenUrl])
-  }
+  ) {}
 
   /** The login of a caller. */
   of(caller: LoginCaller): ServerLogin {
@@ -132,13 +127,13 @@ export class ServerLogin {
     const { vault, now } = this.parts
     const { wanted = [], scope = '' } = (await vault.readable<StoredLogin>(this.#id)) ?? {}
     const scopes = wanted.length ? [...scope.split(' '), ...wanted] : []
-    return beginLogin(this.server, to, scopes.filter(Boolean), { vault, now, fetchFn: this.#fetchFn })
+    return beginLogin(this.server, to, scopes.filter(Boolean), { vault, now, fetchFn: this.#fetchFn() })
   }
 
   /** Ends a login that was begun, and keeps it. @throws LoginError, StoreError; nothing is kept then */
   async finish(attempt: Attempt, response: URLSearchParams): Promise<void> {
     const { vault, now } = this.parts
-    const tokens = await finishLogin(this.server, attempt, response, { vault, now, fetchFn: this.#fetchFn })
+    const tokens = await finishLogin(this.server, attempt, response, { vault, now, fetchFn: this.#fetchFn() })
     const { tenant, configuration, name } = this.server
     const { metadata, client, resource, scope } = attempt
     const login: StoredLogin = {
@@ -281,10 +276,9 @@ export class ServerLogin {
     const isGood = refused !== `Bearer ${login.access}` && this.#left(login) > 0
     if (login.refresh === undefined) {
       if (isGood) return this.#fetched(login)
-      const why =
-        refused === undefined
-          ? 'it has expired, and there is no refresh token'
-          : 'the server refuses its token'
+      if (this.#left(login) <= 0)
+        return this.#ended(login, write, 'it has expired, and there is no refresh token')
+      const why = 'the server refuses its token'
       return new Fault('refused', `The login at the server ${name} has ended (${why}): ${this.#advice}`)
     }
     try {
@@ -297,21 +291,28 @@ export class ServerLogin {
     } catch (error) {
       if (!(error instanceof LoginError)) throw error
       const { message } = error
-      if (FINAL.has(error.code)) {
-        const { refresh: _, ...rest } = login
-        await write({ ...rest, access: '', ended: message })
-        log.warn({ server: name, reason: message }, 'a login has ended')
-        this.tell('ended', message)
-        return new Fault('refused', `The login at the server ${name} has ended (${message}): ${this.#advice}`)
-      }
+      if (FINAL.has(error.code)) return this.#ended(login, write, message)
       // The authorization server may answer again before the token expires.
       if (isGood) return this.#fetched(login)
       return new Fault('unreachable', `The login at the server ${name} could not be refreshed: ${message}`)
     }
   }
 
+  async #ended(
+    { refresh: _, ...login }: StoredLogin,
+    write: (login: StoredLogin) => Promise<void>,
+    why: string,
+  ): Promise<Fault> {
+    const { name } = this.server
+    await write({ ...login, access: '', ended: why })
+    this.parts.log.warn({ server: name, reason: why }, 'a login has ended')
+    this.tell('ended', why)
+    return new Fault('refused', `The login at the server ${name} has ended (${why}): ${this.#advice}`)
+  }
+
   #tokensOf({ access_token, refresh_token, expires_in, scope }: OAuthTokens) {
-    const lifetime = expires_in === undefined ? undefined : expires_in * 1000
+    // Some servers say 0 for a token that does not expire; the caller would log in again and again.
+    const lifetime = expires_in !== undefined && expires_in > 0 ? expires_in * 1000 : undefined
     return {
       access: access_token,
       ...(refresh_token !== undefined && { refresh: refresh_token }),
@@ -319,6 +320,11 @@ export class ServerLogin {
       expiresAt: lifetime === undefined ? undefined : this.parts.now() + lifetime,
       ...(scope !== undefined && { scope }),
     }
+  }
+
+  #fetchFn(): FetchLike {
+    const { url, settings } = this.server
+    return guardedFetch(this.parts, [url, settings.issuer, settings.tokenUrl])
   }
 
   /** A client of the configuration takes precedence, as its secret may have changed. */
@@ -330,6 +336,6 @@ export class ServerLogin {
         ? client
         : { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
     const at = { ...metadata, ...(tokenUrl !== undefined && { token_endpoint: tokenUrl }) }
-    return { settings, metadata: at, client: own, fetchFn: this.#fetchFn }
+    return { settings, metadata: at, client: own, fetchFn: this.#fetchFn() }
   }
 }

@@ -197,16 +197,25 @@ function questionOf(login: ServerLogin, { id, url, code }: Page, last: string | 
 
 /** Looks for the login while its page can be used. @param last the login before */
 async function completionOf(login: ServerLogin, last: string | undefined): Promise<boolean> {
+  const caller = login.caller as LoginCaller
   const begin = performance.now()
-  while (performance.now() - begin < LIFETIME) {
-    const now = await login.current().catch(() => undefined)
-    if (now !== undefined && now !== last) {
-      loginChanged(login, login.caller as LoginCaller)
-      return true
+  let wake = () => {}
+  const stop = onLoginChange(login, caller, () => wake())
+  try {
+    while (performance.now() - begin < LIFETIME) {
+      const woken = new AbortController()
+      wake = () => woken.abort()
+      const now = await login.current().catch(() => undefined)
+      if (now !== undefined && now !== last) {
+        loginChanged(login, caller)
+        return true
+      }
+      await delay(LOOK, undefined, { ref: false, signal: woken.signal }).catch(() => {})
     }
-    await delay(LOOK, undefined, { ref: false })
+    return false
+  } finally {
+    stop()
   }
-  return false
 }
 
 /** The login at the caller's own authorization server; undefined: the gateway cannot be its client. */
@@ -334,6 +343,7 @@ export async function comeBack(
       if (of === 'server') {
         await login.finish(attempt, response)
         await write(undefined)
+        loginChanged(login, ticket.caller)
         return { done: ticket }
       }
       await checkPerson(login, attempt, response)
@@ -358,17 +368,20 @@ async function checkPerson(login: ServerLogin, attempt: Attempt, response: URLSe
   if (token === undefined) throw new LoginError(`${issuer} does not say who has logged in`)
   // It came from the token endpoint, whose certificate vouches for it (OpenID Connect Core, 3.1.3.7).
   const { iss, aud, exp = 0, sub } = decodeJwt(token)
-  const isOurs = iss === issuer && [aud].flat().includes(attempt.client.client_id)
-  if (!isOurs || exp * 1000 < login.parts.now() - SKEW)
+  if (iss !== issuer || ![aud].flat().includes(attempt.client.client_id))
     throw new LoginError(`${issuer} gave a token that is not for this gateway`)
+  if (exp * 1000 < login.parts.now() - SKEW)
+    throw new LoginError(
+      `${issuer} gave a token that has expired already: compare the clocks of both machines`,
+    )
   if (sub !== subject)
     throw new LoginError(
       'you are not the person whose MCP client asked for this login. Do not open such pages from others: they would get your login',
     )
 }
 
-/** Milliseconds by which clocks may differ. */
-const SKEW = 60_000
+/** Milliseconds by which the clock of an authorization server may be behind. */
+const SKEW = 300_000
 
 function digest(cookie: string): string {
   return createHash('sha256').update(cookie).digest('base64url')

@@ -130,7 +130,12 @@ export class Http {
     const other = await afterRefusal(credential, header, answer)
     if (other === undefined) return answer
     discard(answer)
-    return other instanceof Fault ? other : this.#once(withHeader(to, other), request)
+    if (other instanceof Fault) return other
+    const second = await this.#once(withHeader(to, other), request)
+    const fault = second instanceof Fault ? undefined : await afterRefusal(credential, other, second)
+    if (second instanceof Fault || !(fault instanceof Fault)) return second
+    discard(second)
+    return fault
   }
 
   async #resiliently(
