@@ -16,8 +16,8 @@ export interface Exchange {
 
 /** A finished call. Contents are present only if they are recorded. */
 export interface RecordedCall {
-  /** Increases with each call. */
-  id: number
+  /** A number that increases with each call; of a worker, after its process id and a point. */
+  id: string
   /** Time of its end: ISO 8601, UTC. */
   at: string
   tenant: string
@@ -35,6 +35,8 @@ export interface RecordedCall {
   /** Tokens that shaping saved, estimated. */
   savedTokens: number
   traceId: string | undefined
+  /** Where its last request was sent; only if contents are recorded, as URLs hold arguments. */
+  sentTo: string | undefined
   contents?: CallContents
 }
 

@@ -34,9 +34,9 @@ import { type AppParts, createApp } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
 import { createTexts } from './configuration-texts.ts'
 import { ConsoleLogins } from './console/access.ts'
-import type { ConsoleParts } from './console/asked.ts'
 import { type Console, createConsole } from './console/console.ts'
 import { Recorder } from './console/recorder.ts'
+import { ownSource } from './console/source.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { clientAddress, otherEndOf } from './http-context.ts'
 import { type LiveOptions, LiveTable, type Made } from './live.ts'
@@ -80,7 +80,7 @@ export interface Gateway {
   beginDrain(): void
   /** Addresses where this gateway listens, to which tools must not connect. Add each address. */
   ownAddresses: OwnAddresses
-  console: Pick<Console, 'logins'>
+  console: Pick<Console, 'logins' | 'source'>
   /** Requests reloads; concurrent requests are combined. */
   reloads: Reloads
   /** Reads all configurations or one again, and swaps the table. Reloads never overlap. */
@@ -126,8 +126,9 @@ export async function createGateway(
       onDropped: () => metrics.auditDropped(),
       tenantOf: (prefix) => live.table.routes.get(prefix)?.tenant,
     }))
-  // With workers, the console has no calls to show.
-  const recorder = shared || workers ? undefined : new Recorder(settings.console?.contents ?? false)
+  const recorder = workers
+    ? undefined
+    : new Recorder(settings.console?.contents ?? false, shared?.share.workers)
   const live: LiveTable = new LiveTable(options, registry, {
     onCall: metrics.call,
     onSession: metrics.session,
@@ -313,7 +314,9 @@ async function closeAll(parts: readonly ({ close(): unknown } | undefined)[]): P
   for (const part of parts) await part?.close()
 }
 
-interface ConsoleSources extends Pick<ConsoleParts, 'recorder' | 'app'> {
+interface ConsoleSources {
+  recorder: Recorder | undefined
+  app: () => Hono
   cluster: Cluster | undefined
   live: LiveTable
   registry: SessionRegistry
@@ -328,17 +331,17 @@ function consoleOf(
   { live, registry, readiness, status, recorder, app, cluster, reloads, audit }: ConsoleSources,
 ): Console {
   const { proxies } = proxiesOf(settings)
+  const table = () => live.table
+  const source = recorder ? ownSource(recorder, { app, base: clientBase(settings), table }) : workers!.calls
   return createConsole({
-    table: () => live.table,
+    table,
     status: async (principal) => inTurns(await status(principal)),
     unready: () => readiness.unready(),
     findings: () => live.findings,
     revisionsAt: (prefix) => registry.revisionsAt(prefix),
     replicas: () => cluster?.reach(undefined).others() ?? [],
-    recorder,
-    calls: !workers && (settings.console?.calls ?? isLocal(settings)),
-    app,
-    base: clientBase(settings),
+    source,
+    calls: settings.console?.calls ?? isLocal(settings),
     logins: new ConsoleLogins(),
     texts: createTexts({ paths: typeof paths === 'function' ? [] : paths, store, settings, live }),
     reload: () => reloads.request('console'),

@@ -6,6 +6,7 @@ import type { Cluster } from '../cluster/index.ts'
 import type { Env } from '../config/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import type { OtherWorkers, ProxyStatus } from '../upstream/index.ts'
+import type { ConsoleSource } from './console/source.ts'
 
 /** Answers requests that another process serves; undefined: this one serves them. */
 export type Elsewhere = (c: Context) => Promise<HttpResponse> | undefined
@@ -34,6 +35,8 @@ export interface ReloadedWorkers extends Pick<Reload, 'refused' | 'findings'> {
 
 /** The workers of a gateway, as seen by their parent. */
 export interface Workers {
+  /** For the console. */
+  readonly calls: ConsoleSource
   /**
    * Makes all workers serve a table.
    * @param env with which its configurations were read

@@ -8,7 +8,7 @@ import { Recorder } from '../../src/server/console/recorder.ts'
 const LINK = 'https://gw.example/_login/Abcdefghijklmnopqrstuvwxyz'
 
 /** What is recorded of a call with this answer. */
-function recorded(answer: object): string {
+async function recorded(answer: object): Promise<string> {
   const recorder = new Recorder(true)
   const request = { method: 'tools/call', params: { name: 'a', arguments: {} } }
   const call = { context: {}, request, callLog: { tenant: '', prefix: '/a' }, revision: '2026-07-28' }
@@ -16,19 +16,22 @@ function recorded(answer: object): string {
     text: JSON.stringify(answer),
     end: { outcome: 'ok' },
   } as never)
-  return recorder.calls()[0]!.contents!.answer!
+  return (await recorder.recordedCall('1'))!.contents!.answer!
 }
 
-test('links and codes of logins are not recorded, and everything else is', () => {
+test('links and codes of logins are not recorded, and everything else is', async () => {
   const params = { mode: 'url', elicitationId: '1', url: LINK, message: 'It asks for the code ABCD-EFGH' }
-  const asked = recorded({ result: { inputRequests: { login: { params } }, n: 1 } })
+  const asked = await recorded({ result: { inputRequests: { login: { params } }, n: 1 } })
   assert.doesNotMatch(asked, /_login|ABCD/)
   assert.match(asked, /"mode":"url".*"n":1/)
   const advice = `Ask the user to open ${LINK} and enter the code ABCD-EFGH there`
-  assert.doesNotMatch(recorded({ result: { content: [{ type: 'text', text: advice }] } }), /_login|ABCD/)
+  assert.doesNotMatch(
+    await recorded({ result: { content: [{ type: 'text', text: advice }] } }),
+    /_login|ABCD/,
+  )
   const error = { code: -32042, message: `Open ${LINK}`, data: { elicitations: [params] } }
-  assert.doesNotMatch(recorded({ error }), /_login|ABCD/)
-  assert.match(recorded({ result: { content: [{ type: 'text', text: 'ABCD' }] } }), /ABCD/)
+  assert.doesNotMatch(await recorded({ error }), /_login|ABCD/)
+  assert.match(await recorded({ result: { content: [{ type: 'text', text: 'ABCD' }] } }), /ABCD/)
 })
 
 test('a slow browser holds at most 1 MiB, and gets what must arrive', async () => {

@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net'
 import type { Reload } from '../../build/types.ts'
 import type { WorkerPlace } from '../../cluster/workers.ts'
 import type { Env, Settings, Source } from '../../config/index.ts'
+import type { RecordedCall } from '../../mcp/index.ts'
+import type { Recorded } from '../../server/console/recorder.ts'
 import type { WorkerStatus } from '../../server/shared-parts.ts'
 import type { Counted } from '../../telemetry/counted.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import type { ListChange } from '../../upstream/index.ts'
+import type { ListChange, ServerChildren } from '../../upstream/index.ts'
 import type { DrainLimits } from './drain.ts'
-import type { Page, PageRequest } from './passed-pages.ts'
 
 /** The served configurations, without refused ones. */
 export interface Served {
@@ -42,6 +43,38 @@ export interface Beginning {
   served: Served
 }
 
+/** A request for a page that the parent has. */
+export interface PageRequest {
+  method: string
+  url: string
+  headers: Readonly<Record<string, string | undefined>>
+  rawHeaders: readonly string[]
+  /** Such as `1.1`: proxies are recognised by it. */
+  httpVersion: string | undefined
+  remoteAddress: string | undefined
+  body: Uint8Array | undefined
+}
+
+export interface Page {
+  status: number
+  headers: [name: string, value: string][]
+  /** A number: the body comes in pieces, as `OpenBodies` gives them. */
+  body: Uint8Array | number
+}
+
+/** A request of the console that a worker answers. */
+export interface OwnAsked {
+  id: number
+  /** An `OwnRequest` as JSON. */
+  request: string
+}
+
+export interface OwnAnswer {
+  /** JSON. */
+  answer: string
+  recorded: RecordedCall | undefined
+}
+
 /** Questions of the parent to a worker. */
 export interface WorkerHandlers {
   [name: string]: (value: never, handle?: SendHandle) => unknown
@@ -61,6 +94,18 @@ export interface WorkerHandlers {
   counted(nothing: undefined): Promise<Counted>
   status(nothing: undefined): WorkerStatus
   renewTls(nothing: undefined): void
+  /** The finished calls of this worker. */
+  recorded(nothing: undefined): Promise<readonly Recorded[]>
+  recordedCall(id: string): Promise<RecordedCall | undefined>
+  /** Whether the parent wants each finished call. */
+  follow(isFollowed: boolean): void
+  /** A request of the console, as JSON. */
+  ask(asked: OwnAsked): Promise<OwnAnswer>
+  /** The browser of such a request is gone. */
+  cancelAsk(id: number): void
+  children(prefix: string): Promise<readonly ServerChildren[]>
+  /** @returns `DeclaredList`s as JSON */
+  declared(prefix: string): Promise<string>
   /** A list of an MCP server changed in a session of another worker. */
   listChanged(change: ListChange): void
   /** Another worker has met the replica of this address. */
@@ -77,6 +122,14 @@ export interface ParentHandlers {
   /** The worker listens to the channel. */
   hello(nothing: undefined): void
   page(request: PageRequest): Promise<Page>
+  /** The next piece of the body of a page; undefined: it has ended. */
+  nextPiece(body: number): Promise<Uint8Array | undefined>
+  /** The client of this body is gone. */
+  leaveBody(body: number): void
+  /** Calls that have finished, while the parent follows them. */
+  finished(calls: readonly RecordedCall[]): void
+  /** A message before the answer to `ask`, as JSON. */
+  askMessage(message: { id: number; text: string }): void
   /** The worker has a connection, and has read nothing of it yet. */
   taken(connection: number): void
   /** Connections that have ended. */
@@ -180,5 +233,32 @@ export class Channel<Theirs extends Handlers> {
     this.waiting.delete(id)
     if (fault !== undefined) waiting?.reject(new Error(fault))
     else waiting?.resolve(value as never)
+  }
+}
+
+/** Milliseconds for an answer that needs no work. */
+export const ANSWER_TIMEOUT = 5_000
+
+export const LATE = new Error('no answer in time')
+
+/** @throws LATE after `ms` milliseconds without an answer */
+export function late<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(LATE), ms)
+  })
+  return Promise.race([answer, silence]).finally(() => clearTimeout(timer))
+}
+
+/** Passes on together what comes in one turn of the event loop. */
+export function batched<T>(pass: (all: T[]) => void): (one: T) => void {
+  let all: T[] = []
+  return (one) => {
+    all.push(one)
+    if (all.length > 1) return
+    setImmediate(() => {
+      pass(all)
+      all = []
+    })
   }
 }

@@ -6,34 +6,50 @@ import { limitReached } from '../../access/refusals.ts'
 import { nodePair } from '../../mcp/index.ts'
 import { isAdminRoute } from '../../server/admin-routes.ts'
 import { isConsole } from '../../server/console-routes.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import type { Channel, Page, PageRequest, ParentHandlers } from './channel.ts'
 
 /** Bytes of a body after which the rest is not passed on: the parent refuses it. */
 const MAX_BODY = 1024 * 1024
 /** The same for admin routes, which take a name at most. */
 const MAX_ADMIN_BODY = 4096
 
-/** A request for a page that the parent has. */
-export interface PageRequest {
-  method: string
-  url: string
-  headers: Readonly<Record<string, string | undefined>>
-  rawHeaders: readonly string[]
-  /** Such as `1.1`: proxies are recognised by it. */
-  httpVersion: string | undefined
-  remoteAddress: string | undefined
-  body: Uint8Array | undefined
-}
+/** Types of bodies that may last. */
+const LASTING = /^(?:text\/event-stream|application\/x-ndjson)/
 
-export interface Page {
-  status: number
-  headers: [name: string, value: string][]
-  body: Uint8Array
+/** Bodies of which the process of the client asks for the next piece when the client has room for it. */
+export class OpenBodies {
+  readonly #readers = new Map<number, ReadableStreamDefaultReader<Uint8Array>>()
+  #last = 0
+
+  /** @returns the number of the body */
+  open(body: ReadableStream<Uint8Array>): number {
+    this.#readers.set(++this.#last, body.getReader())
+    return this.#last
+  }
+
+  /** @returns undefined: it has ended */
+  async next(body: number): Promise<Uint8Array | undefined> {
+    const { value } = (await this.#readers.get(body)?.read()) ?? {}
+    if (!value) this.#readers.delete(body)
+    return value
+  }
+
+  leave(body: number): void {
+    this.#readers.get(body)?.cancel().catch(unexpected('a body that was left'))
+    this.#readers.delete(body)
+  }
+
+  /** The process of the clients has ended. */
+  close(): void {
+    for (const body of this.#readers.keys()) this.leave(body)
+  }
 }
 
 /** Answers a request with the parent's answer. */
 export async function askPage(
   c: Context,
-  ask: (request: PageRequest) => Promise<Page>,
+  parent: Pick<Channel<ParentHandlers>, 'ask' | 'note'>,
 ): Promise<HttpResponse> {
   const { incoming } = nodePair(c)
   const { method, url } = c.req
@@ -42,7 +58,7 @@ export async function askPage(
   try {
     const body = hasBody ? await beginningOf(c, reservation) : undefined
     if (typeof body === 'number') return HttpResponse.json({ error: body, message: FAILURES[body] }, body)
-    const page = await ask({
+    const page = await parent.ask('page', {
       method,
       url,
       headers: (incoming?.headers ?? {}) as PageRequest['headers'],
@@ -51,14 +67,29 @@ export async function askPage(
       remoteAddress: incoming?.socket?.remoteAddress,
       body,
     })
-    return pageAnswer(page)
+    const content = typeof page.body === 'number' ? passed(page.body, parent) : Buffer.from(page.body)
+    return new HttpResponse(page.status, Object.fromEntries(page.headers), content)
   } finally {
     reservation.free()
   }
 }
 
-function pageAnswer(page: Page): HttpResponse {
-  return new HttpResponse(page.status, Object.fromEntries(page.headers), Buffer.from(page.body))
+/** A body of the parent, read as the client reads it. */
+function passed(
+  body: number,
+  parent: Pick<Channel<ParentHandlers>, 'ask' | 'note'>,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = await parent.ask('nextPiece', body)
+        if (piece) controller.enqueue(piece)
+        else controller.close()
+      },
+      cancel: () => parent.note('leaveBody', body),
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 const FAILURES = { 400: 'The body ended before it was complete.', 503: limitReached('maxBuffered') }
@@ -81,7 +112,7 @@ async function beginningOf(c: Context, reservation: MemoryReservation): Promise<
 }
 
 /** Has an app answer a request as if its client were connected here. */
-export async function answerPage(app: Hono, asked: PageRequest): Promise<Page> {
+export async function answerPage(app: Hono, asked: PageRequest, bodies: OpenBodies): Promise<Page> {
   const { method, url, headers, rawHeaders, httpVersion, remoteAddress, body } = asked
   const sent = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
@@ -95,9 +126,11 @@ export async function answerPage(app: Hono, asked: PageRequest): Promise<Page> {
     socket: { remoteAddress },
   })
   const response = await app.fetch(request, { incoming })
+  const isLasting = LASTING.test(response.headers.get('content-type') ?? '')
   return {
     status: response.status,
     headers: [...response.headers],
-    body: new Uint8Array(await response.arrayBuffer()),
+    body:
+      isLasting && response.body ? bodies.open(response.body) : new Uint8Array(await response.arrayBuffer()),
   }
 }

@@ -14,13 +14,14 @@ import { createLog } from '../../telemetry/log.ts'
 import { watchEventLoop } from '../../telemetry/loop-delay.ts'
 import { catchUnexpected } from '../../telemetry/unexpected.ts'
 import type { ListChange } from '../../upstream/index.ts'
-import { type Beginning, Channel, type ParentHandlers, type WorkerHandlers } from './channel.ts'
+import { type Beginning, batched, Channel, type ParentHandlers, type WorkerHandlers } from './channel.ts'
 import { drain } from './drain.ts'
 import { answerBy, serveApp } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { askPage } from './passed-pages.ts'
 import { ServedSources } from './served-sources.ts'
 import { openTls } from './tls.ts'
+import { callHandlers } from './worker-calls.ts'
 
 /** Arguments of the command with which `serve` starts a worker. */
 export const WORKER_COMMAND = 'worker'
@@ -108,6 +109,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning) {
   const startedAt = new Date().toISOString()
   const handlers: Omit<WorkerHandlers, 'begin' | 'beat' | 'drain'> = {
     ...gatewayHandlers(gateway, sources),
+    ...callHandlers(gateway.console.source, channel),
     peers: (workers) => cluster().follow(workers),
     met: (address) => cluster().learn(address),
     listChanged,
@@ -209,10 +211,7 @@ function sharedParts(
         listener = then
       },
     },
-    elsewhere: (c) =>
-      isAdminRoute(c.req.path) || isPlants(c.req.path)
-        ? askPage(c, (request) => channel.ask('page', request))
-        : undefined,
+    elsewhere: (c) => (isAdminRoute(c.req.path) || isPlants(c.req.path) ? askPage(c, channel) : undefined),
   }
   return {
     shared,
@@ -228,15 +227,7 @@ function taker(
   server: Guarded['server'],
   surplus: WeakSet<Socket>,
 ): WorkerHandlers['connection'] {
-  let ended: number[] = []
-  const end = (id: number) => {
-    ended.push(id)
-    if (ended.length > 1) return
-    setImmediate(() => {
-      channel.note('closed', ended)
-      ended = []
-    })
-  }
+  const end = batched((ended: number[]) => channel.note('closed', ended))
   return ({ id, surplus: isSurplus }, handle) => {
     const socket = handle as Socket | undefined
     // The connection ended on the way, or this process has no file descriptor left.

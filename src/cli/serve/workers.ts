@@ -22,10 +22,13 @@ import { type Counted, folded, withoutGauges } from '../../telemetry/counted.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { OWN_BIN } from '../own-command.ts'
 import {
+  ANSWER_TIMEOUT,
   type Beginning,
   type Change,
   Channel,
   ChannelEnded,
+  LATE,
+  late,
   type ParentHandlers,
   type Served,
   type WorkerHandlers,
@@ -33,8 +36,9 @@ import {
 import { type DrainLimits, shutServer } from './drain.ts'
 import { bind } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
-import { answerPage } from './passed-pages.ts'
+import { answerPage, OpenBodies } from './passed-pages.ts'
 import { WORKER_COMMAND } from './worker.ts'
+import { WorkerCalls } from './worker-calls.ts'
 
 /** Milliseconds until a worker that has ended is replaced for the first time, and at most. */
 const FIRST_PAUSE = 100
@@ -47,8 +51,6 @@ const START_TIMEOUT = 120_000
 const BEAT = 5_000
 /** Milliseconds beyond the drain of a worker. */
 const DRAIN_SPARE = 3_000
-/** Milliseconds for the metrics and the status of a worker. */
-const ANSWER_TIMEOUT = 5_000
 
 interface PoolOptions {
   settings: Settings
@@ -216,6 +218,9 @@ export class Pool implements Workers {
     channel.note('connection', connection, socket)
   }
 
+  /** For the console. */
+  readonly calls = new WorkerCalls(() => this.serving().map(({ channel }) => channel))
+
   isServing = (): boolean => this.serving().length > 0
 
   /** One worker serves the change first; if it fails, all keep the current table. */
@@ -367,9 +372,11 @@ export class Pool implements Workers {
         clearTimeout(patience)
         resolve()
       }
+      const bodies = new OpenBodies()
       const handlers = this.handlersFor(
         () => member,
         () => hello().catch(fail),
+        bodies,
       )
       const channel = new Channel<WorkerHandlers>(child, handlers)
       const ended = (how: string) => {
@@ -378,6 +385,7 @@ export class Pool implements Workers {
         this.children.delete(child)
         const gone = () => {
           channel.close()
+          bodies.close()
           if (member) this.leave(member)
           const served = member?.serves === true
           if (!served) reject(new Error(fault ?? `worker ${number} did not start: ${why}`))
@@ -414,6 +422,7 @@ export class Pool implements Workers {
     // Its calls would have no client.
     if (this.closing) throw new ChannelEnded()
     member.serves = true
+    this.calls.join(channel)
     this.unstarted = 0
     if (this.started) {
       channel.note('startServers', undefined)
@@ -456,14 +465,17 @@ export class Pool implements Workers {
   }
 
   /** @param own the worker; undefined until it has begun */
-  private handlersFor(own: () => Member | undefined, hello: () => void): ParentHandlers {
+  private handlersFor(own: () => Member | undefined, hello: () => void, bodies: OpenBodies): ParentHandlers {
     const others = () => [...this.members].filter((one) => one !== own())
     return {
       hello,
       page: (request) => {
         if (!this.app) throw new Error('the gateway is starting')
-        return answerPage(this.app, request)
+        return answerPage(this.app, request, bodies)
       },
+      nextPiece: (body) => bodies.next(body),
+      leaveBody: (body) => bodies.leave(body),
+      ...this.calls.handlers,
       taken: (id) => {
         const given = own()?.given
         // The worker has it open.
@@ -548,14 +560,4 @@ function changeOf(before: InService, { table: { prepared, generation }, env }: I
 /** @param prepared entries of a table, by `id` */
 function sourcesOf(prepared: Iterable<[id: string, Prepared]>): Served['sources'] {
   return new Map([...prepared].map(([id, { file, text }]) => [id, { file, text }]))
-}
-
-const LATE = new Error('no answer in time')
-
-function late<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(LATE), ms)
-  })
-  return Promise.race([answer, silence]).finally(() => clearTimeout(timer))
 }

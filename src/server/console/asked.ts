@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono'
+import type { Context } from 'hono'
 import type { AdminPrincipal } from '../../access/admin.ts'
 import { HttpResponse, type ResponseHeaders } from '../../access/http-response.ts'
 import { memory } from '../../access/memory.ts'
@@ -10,7 +10,7 @@ import type { ConfigurationTexts } from '../configuration-texts.ts'
 import type { Status } from '../status.ts'
 import type { ConsoleLogins } from './access.ts'
 import { MessagePage } from './layout.tsx'
-import type { Recorder } from './recorder.ts'
+import type { ConsoleSource } from './source.ts'
 
 export interface ConsoleParts {
   table: () => Table
@@ -22,14 +22,9 @@ export interface ConsoleParts {
   revisionsAt: (prefix: string) => ReadonlySet<string>
   /** Addresses of the replicas that this one knows. */
   replicas: () => readonly string[]
-  /** The calls of this process; undefined: workers serve them. */
-  recorder: Recorder | undefined
+  source: ConsoleSource
   /** Whether tools can be called. */
   calls: boolean
-  /** The app that serves prefixes. */
-  app: () => Hono
-  /** URL of the gateway for clients. */
-  base: string
   logins: ConsoleLogins
   texts: ConfigurationTexts
   /** Reads all configurations again. @throws TableRefused if workers cannot serve them */

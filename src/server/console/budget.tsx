@@ -7,16 +7,16 @@ export interface PrefixBudget {
   whole: number | string
   /** Tokens of the list that clients get; undefined: unknown. */
   listed: number | undefined
-  /** Tokens of the answers of the last hour, and those that shaping saved; undefined: calls are not counted. */
-  answered: number | undefined
-  saved: number | undefined
+  /** Tokens of the answers of the last hour, and those that shaping saved. */
+  answered: number
+  saved: number
 }
 
 /** What the prefixes cost models, and what the gateway saves. @param left prefixes that are not shown */
 export function BudgetPage({ budgets, left }: { budgets: readonly PrefixBudget[]; left: number }) {
   const most = (values: readonly number[]) => Math.max(1, ...values)
   const mostListed = most(budgets.flatMap(({ whole }) => (typeof whole === 'number' ? whole : [])))
-  const mostAnswered = most(budgets.map(({ answered = 0, saved = 0 }) => answered + saved))
+  const mostAnswered = most(budgets.map(({ answered, saved }) => answered + saved))
   return (
     <Page title="Budget" page="budget">
       <p>
@@ -27,7 +27,7 @@ export function BudgetPage({ budgets, left }: { budgets: readonly PrefixBudget[]
         label="Budget"
         heads={['Prefix', 'List of tools', 'Answers in the last hour']}
         rows={budgets}
-        cells={({ prefix, whole, listed, answered, saved = 0 }) => [
+        cells={({ prefix, whole, listed, answered, saved }) => [
           <a href={at('tools', { prefix })}>
             <code>{prefix}</code>
           </a>,
@@ -41,11 +41,7 @@ export function BudgetPage({ budgets, left }: { budgets: readonly PrefixBudget[]
               by="discovery"
             />
           ),
-          answered === undefined ? (
-            'not counted'
-          ) : (
-            <Bar used={answered} saved={saved} most={mostAnswered} by="shaping" />
-          ),
+          <Bar used={answered} saved={saved} most={mostAnswered} by="shaping" />,
         ]}
       />
       <More count={left} />

@@ -6,7 +6,6 @@ import type { CallContext } from '../../tools/index.ts'
 import { requestText } from '../../tools/request-text.ts'
 import { type Asked, boundedStream, HEADERS, MAX_UNREAD, objectIn, refusal, routesOf } from './asked.ts'
 import { expanded, ITEM_KINDS, type ItemKind, listItems } from './items.ts'
-import { ask } from './own-client.ts'
 
 /** Parameters of `render`, `call` and `complete`. */
 interface Wanted {
@@ -56,8 +55,8 @@ export async function complete(asked: Asked): Promise<HttpResponse> {
   const ref = kind.name === 'prompt' ? { type: 'ref/prompt', name } : { type: 'ref/resource', uri: name }
   const argument = String(value.argument)
   const params = { ref, argument: { name: argument, value: String(given[argument] ?? '') } }
-  const request = { route, method: 'completion/complete', params, authorization }
-  const { result } = await ask(parts.app(), parts.base, request)
+  const request = { prefix: route.prefix, method: 'completion/complete', params, authorization }
+  const { result } = await parts.source.ask(request)
   const completion = isObject(result) && isObject(result.completion) ? result.completion : {}
   const values = Array.isArray(completion.values) ? completion.values.slice(0, 100) : []
   return HttpResponse.json({ values }, 200, HEADERS)
@@ -71,13 +70,13 @@ export async function call(asked: Asked): Promise<HttpResponse> {
   if (found instanceof HttpResponse) return found
   const { route, kind, authorization } = found
   const params = paramsOf(found)
-  const list = kind.name === 'tool' ? await listItems(route, parts, kind) : []
+  const list = kind.name === 'tool' ? await listItems(route, parts.source, kind) : []
   const definition = typeof list === 'string' ? undefined : list.find(({ name }) => name === found.name)
   const inputSchema = isObject(definition?.inputSchema) ? definition.inputSchema : undefined
   const body = boundedStream(async (send, signal) => {
     let recorded: RecordedCall | undefined
-    const answer = await ask(parts.app(), parts.base, {
-      route,
+    const answer = await parts.source.ask({
+      prefix: route.prefix,
       method: kind.method,
       params,
       inputSchema,

@@ -10,17 +10,13 @@ interface CallsProps {
   /** Text that each shown call contains. */
   query: string
   outcome: string
-  records: boolean
 }
 
 /** The last calls, the newest first; new ones appear by themselves. */
-export function CallsPage({ calls, query, outcome, records }: CallsProps) {
+export function CallsPage({ calls, query, outcome }: CallsProps) {
   const shown = calls.filter((call) => isMeant(call, query, outcome))
   return (
-    <Page title="Calls" page="calls" live={records}>
-      {!records && (
-        <p class="none">With workers, each worker serves its own calls; they are not recorded here.</p>
-      )}
+    <Page title="Calls" page="calls" live>
       <form method="get" action={at('calls')} class="filter">
         <label>
           Contains <input type="search" name="q" value={query} />
@@ -36,7 +32,7 @@ export function CallsPage({ calls, query, outcome, records }: CallsProps) {
         heads={['When', 'Prefix', 'Name', 'Caller', 'Outcome', 'Time', 'Sent to', 'Saved', 'Trace']}
         rows={shown}
         cells={(call) => [
-          <a href={at('calls', { id: String(call.id) })}>
+          <a href={at('calls', { id: call.id })}>
             <Ago at={call.at} />
           </a>,
           <code>{call.prefix || '/'}</code>,
@@ -44,7 +40,7 @@ export function CallsPage({ calls, query, outcome, records }: CallsProps) {
           call.caller ?? '–',
           <Outcome call={call} />,
           msText(call.ms),
-          sentTo(call) ? <code>{sentTo(call)}</code> : '–',
+          call.sentTo ? <code>{call.sentTo}</code> : '–',
           call.savedTokens ? `${call.savedTokens} tokens` : '–',
           call.traceId ? <code>{call.traceId}</code> : '–',
         ]}
@@ -62,14 +58,9 @@ function Outcome({ call: { outcome, failure } }: { call: RecordedCall }) {
   )
 }
 
-/** Known only where contents are recorded, as URLs hold arguments. */
-function sentTo({ contents }: RecordedCall): string | undefined {
-  return contents?.exchanges.at(-1)?.to
-}
-
 function isMeant(call: RecordedCall, query: string, outcome: string): boolean {
   if (outcome && call.outcome !== outcome) return false
-  const text = [call.prefix, call.name, call.caller, call.failure, sentTo(call), call.traceId].join(' ')
+  const text = [call.prefix, call.name, call.caller, call.failure, call.sentTo, call.traceId].join(' ')
   return text.toLowerCase().includes(query.toLowerCase())
 }
 
@@ -87,7 +78,7 @@ export function CallPage({ call }: { call: RecordedCall }) {
           href={at('tools', {
             prefix: prefix || '/',
             [ITEM_KINDS.find((kind) => kind.method === method)!.name]: name,
-            ...(contents && { call: String(call.id) }),
+            ...(contents && { call: call.id }),
           })}
         >
           Open in the form

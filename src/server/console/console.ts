@@ -25,10 +25,12 @@ import { call, complete, render } from './call.ts'
 import { CallPage, CallsPage } from './calls.tsx'
 import { check, configurations, reload, rollback, save } from './configuration-pages.ts'
 import { ConnectPage } from './connect.tsx'
+import { countsOf, lastCalls, type PrefixCalls } from './counts.ts'
 import { ITEM_KINDS, listItems } from './items.ts'
 import { LoginPage } from './layout.tsx'
 import { OverviewPage } from './overview.tsx'
 import { ServerPage, ServersPage } from './servers.tsx'
+import type { ConsoleSource } from './source.ts'
 import { type FoundTool, ItemPage, ItemsPage, type PrefixChoice } from './tools.tsx'
 
 /** The console, for an administrator who is logged in. */
@@ -40,13 +42,19 @@ export interface Console {
   /** The page that asks for a token. @param failed why the last one was refused */
   loginPage(failed?: string): HttpResponse
   readonly logins: ConsoleLogins
+  readonly source: ConsoleSource
+}
+
+/** The prefix as in the table. */
+function pathOf(prefix: string): string {
+  return prefix === '/' ? '' : prefix
 }
 
 /** Milliseconds between signs of life of an event stream, with which pages load themselves again. */
 const TICK = 10_000
 
 export function createConsole(parts: ConsoleParts): Console {
-  const { logins } = parts
+  const { logins, source } = parts
   const pages: Record<string, (asked: Asked) => Promise<HttpResponse> | HttpResponse> = {
     '': overview,
     tools,
@@ -60,6 +68,7 @@ export function createConsole(parts: ConsoleParts): Console {
   const scripted: typeof pages = { render, call, complete, check, save, rollback, reload }
   return {
     logins,
+    source,
     file: (path) => (Object.hasOwn(CONSOLE_FILES, path) ? file(path) : undefined),
     loginPage: (failed) => page(LoginPage({ failed }), 401),
     async answer(c, path, principal) {
@@ -80,9 +89,9 @@ function file(name: string): HttpResponse {
 
 async function overview(asked: Asked): Promise<HttpResponse> {
   const { c, parts, principal } = asked
-  const { status, unready, recorder, table, revisionsAt, replicas } = parts
+  const { status, unready, source, table, revisionsAt, replicas } = parts
   const { routes } = table()
-  const pathOf = (prefix: string) => (prefix === '/' ? '' : prefix)
+  const recorded = await source.recorded()
   return page(
     OverviewPage({
       status: await status(principal),
@@ -90,7 +99,7 @@ async function overview(asked: Asked): Promise<HttpResponse> {
       findings: findingsOf(asked),
       replicas: principal.tenant === undefined ? replicas() : [],
       hasLogin: c.req.header('cookie')?.includes(COOKIE) === true,
-      callsOf: recorder && ((prefix) => recorder.countsOf(pathOf(prefix))),
+      callsOf: (prefix) => countsOf(recorded, pathOf(prefix)),
       revisionsOf: (prefix) => revisionsAt(pathOf(prefix)),
       listOf: (prefix) => {
         const route = routes.get(pathOf(prefix))
@@ -100,16 +109,22 @@ async function overview(asked: Asked): Promise<HttpResponse> {
   )
 }
 
-function calls({ parts, principal, query }: Asked): HttpResponse {
-  const { recorder } = parts
-  const all = recorder?.calls(principal.tenant) ?? []
+async function calls(asked: Asked): Promise<HttpResponse> {
+  const { parts, principal, query } = asked
   const { id, q = '', outcome = '' } = query
-  if (id === undefined)
-    return page(CallsPage({ calls: all, query: q, outcome, records: recorder !== undefined }))
-  const found = all.find((call) => String(call.id) === id)
+  if (id === undefined) {
+    const all = lastCalls(await parts.source.recorded(), principal.tenant)
+    return page(CallsPage({ calls: all, query: q, outcome }))
+  }
+  const found = await recordedCall(asked, id)
   return found
     ? page(CallPage({ call: found }))
     : missing('calls', `The call ${id} is not among the last calls`)
+}
+
+async function recordedCall({ parts, principal: { tenant } }: Asked, id: string) {
+  const found = await parts.source.recordedCall(id)
+  return tenant === undefined || found?.tenant === tenant ? found : undefined
 }
 
 async function connect({ parts, principal, query }: Asked): Promise<HttpResponse> {
@@ -132,7 +147,7 @@ async function tools(asked: Asked): Promise<HttpResponse> {
   if (!route && query.prefix !== undefined) return missing('tools', `Nothing is served at ${query.prefix}`)
   const named = ITEM_KINDS.find(({ name }) => query[name] !== undefined)
   const kind = named ?? ITEM_KINDS.find(({ name }) => name === query.kind) ?? TOOLS
-  const items = route ? await listItems(route, parts, kind) : []
+  const items = route ? await listItems(route, parts.source, kind) : []
   const prefix = route && choiceOf(route)
   if (!named || !prefix) {
     const isSearch = query.q && kind === TOOLS && typeof items !== 'string'
@@ -144,7 +159,7 @@ async function tools(asked: Asked): Promise<HttpResponse> {
   if (typeof items === 'string') return missing('tools', items)
   const item = items.find((one) => one[kind.key] === name)
   if (!item) return missing('tools', `${prefix.prefix} has no ${kind.name} ${name}`)
-  const recorded = parts.recorder?.calls(asked.principal.tenant).find(({ id }) => String(id) === query.call)
+  const recorded = query.call === undefined ? undefined : await recordedCall(asked, query.call)
   const canRender = kind === TOOLS && route.httpTool?.(name) !== undefined
   const given = argumentsOf(recorded)
   return page(ItemPage({ prefix, kind, item, given, canRender, mayCall: parts.calls }))
@@ -155,11 +170,10 @@ async function servers(asked: Asked): Promise<HttpResponse> {
   const status = await parts.status(principal)
   if (query.prefix === undefined) return page(ServersPage({ status }))
   const own = status.prefixes.find(({ prefix, upstream }) => upstream && prefix === query.prefix)
-  const proxy = routesOf(asked).find(({ prefix }) => (prefix || '/') === query.prefix)?.proxy?.proxy
-  if (!own || !proxy) return missing('servers', `No MCP server is behind ${query.prefix}`)
-  // With workers, this process would start servers of its own.
-  const lists = parts.recorder ? await proxy.declared() : []
-  const children = parts.recorder && proxy.children()
+  if (!own) return missing('servers', `No MCP server is behind ${query.prefix}`)
+  const prefix = pathOf(own.prefix)
+  const lists = await parts.source.declared(prefix)
+  const children = await parts.source.children(prefix)
   return page(ServerPage({ status: own, servers: children, lists }))
 }
 
@@ -167,20 +181,33 @@ async function servers(asked: Asked): Promise<HttpResponse> {
 const MAX_BUDGETS = 200
 
 async function budget(asked: Asked): Promise<HttpResponse> {
+  const { parts, principal } = asked
   const routes = routesOf(asked)
-  const budgets = routes.slice(0, MAX_BUDGETS).map((route) => budgetOf(route, asked))
+  const recorded = await parts.source.recorded()
+  const { prefixes } = await parts.status(principal)
+  // Only to look at the page starts no server.
+  const open = new Set(
+    prefixes
+      .filter(({ upstream }) => !upstream || upstream.state === 'connected')
+      .map(({ prefix }) => pathOf(prefix)),
+  )
+  const budgets = routes
+    .slice(0, MAX_BUDGETS)
+    .map((route) => budgetOf(route, parts, open.has(route.prefix), countsOf(recorded, route.prefix)))
   return page(BudgetPage({ budgets: await Promise.all(budgets), left: routes.length - MAX_BUDGETS }))
 }
 
-async function budgetOf(route: Route, { parts }: Asked): Promise<PrefixBudget> {
-  const { prefix, proxy, discovery } = route
-  const { answered, saved } = parts.recorder?.countsOf(prefix) ?? {}
+async function budgetOf(
+  route: Route,
+  { source }: ConsoleParts,
+  isOpen: boolean,
+  { answered, saved }: PrefixCalls,
+): Promise<PrefixBudget> {
+  const { prefix, discovery } = route
   const counted = { prefix: prefix || '/', answered, saved }
-  // Only to look at the page starts no server.
-  const isUp = !proxy || proxy.proxy.status().state === 'connected'
-  const whole = isUp ? await listItems(route, parts, TOOLS) : 'no server is connected'
+  const whole = isOpen ? await listItems(route, source, TOOLS) : 'no server is connected'
   if (typeof whole === 'string') return { ...counted, whole, listed: undefined }
-  const listed = discovery && discovery.mode !== 'list' ? await listItems(route, parts, TOOLS, true) : whole
+  const listed = discovery && discovery.mode !== 'list' ? await listItems(route, source, TOOLS, true) : whole
   return {
     ...counted,
     whole: tokensIn(stringify(whole).length),
@@ -214,11 +241,9 @@ function argumentsOf(recorded: RecordedCall | undefined): string {
 
 /** Finished calls as they end, and a tick with which pages load themselves again. */
 function events({ parts, principal: { tenant }, c }: Asked): HttpResponse {
-  const { recorder } = parts
-  if (!recorder) return refusal(501, 'With workers, calls are not recorded')
   const body = boundedStream(async (send, closed) => {
     const say = (event: string, value: object) => send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`)
-    const stop = recorder.follow(({ contents, ...call }) => {
+    const stop = parts.source.follow((call) => {
       if (tenant === undefined || call.tenant === tenant) say('call', call)
     })
     const timer = setInterval(() => say('tick', {}), TICK)

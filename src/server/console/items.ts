@@ -1,7 +1,6 @@
 import type { Route } from '../../build/types.ts'
 import { isObject, type JsonObject } from '../../json/index.ts'
-import type { ConsoleParts } from './asked.ts'
-import { ask } from './own-client.ts'
+import type { ConsoleSource } from './source.ts'
 
 /** A kind of things that clients list and use. Its name is the parameter of its pages. */
 export interface ItemKind {
@@ -53,7 +52,7 @@ const MAX_PAGES = 50
  */
 export async function listItems(
   route: Route,
-  { app, base }: Pick<ConsoleParts, 'app' | 'base'>,
+  source: ConsoleSource,
   { list, member }: ItemKind,
   brief = false,
 ): Promise<JsonObject[] | string> {
@@ -66,7 +65,7 @@ export async function listItems(
   let cursor: unknown
   for (let i = 0; i < MAX_PAGES && (i === 0 || typeof cursor === 'string'); i++) {
     const params: JsonObject = typeof cursor === 'string' ? { cursor } : {}
-    const { result, error } = await ask(app(), base, { route, method: list, params, whole: !brief })
+    const { result, error } = await source.ask({ prefix: route.prefix, method: list, params, whole: !brief })
     if (isObject(error))
       // A server without such things does not know the method.
       return error.code === -32601 ? [] : String(error.message)

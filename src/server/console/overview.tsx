@@ -2,8 +2,8 @@ import { loginName } from '../../credentials/oauth/flow.ts'
 import type { Finding } from '../../findings/index.ts'
 import { tokensIn } from '../../text/index.ts'
 import type { Status } from '../status.ts'
+import type { PrefixCalls } from './counts.ts'
 import { Ago, at, Page, Table } from './layout.tsx'
-import type { PrefixCalls } from './recorder.ts'
 
 interface OverviewProps {
   status: Status
@@ -13,8 +13,7 @@ interface OverviewProps {
   findings: readonly Finding[]
   /** Addresses of other replicas. */
   replicas: readonly string[]
-  /** Undefined: workers serve the calls. */
-  callsOf: ((prefix: string) => PrefixCalls) | undefined
+  callsOf: (prefix: string) => PrefixCalls
   /** Revisions of the sessions of a prefix. */
   revisionsOf: (prefix: string) => ReadonlySet<string>
   /** Characters of the list of tools of a prefix; undefined: unknown. */
@@ -25,10 +24,10 @@ interface OverviewProps {
 
 /** What runs, how it does, and what needs attention. */
 export function OverviewPage(props: OverviewProps) {
-  const { status, unready, hasLogin, callsOf, findings, replicas } = props
+  const { status, unready, hasLogin, findings, replicas } = props
   const { version, generation, swappedAt, startedAt, sessions, workers } = status
   return (
-    <Page title="Overview" page="" live={callsOf !== undefined}>
+    <Page title="Overview" page="" live>
       <p>
         Version {version},{' '}
         {unready === undefined ? (
@@ -115,11 +114,6 @@ function Prefixes({ status, callsOf, revisionsOf, listOf }: OverviewProps) {
   return (
     <>
       <h2>Prefixes</h2>
-      {!callsOf && (
-        <p class="none">
-          With workers, each worker serves its own calls; they are not counted here. Their metrics are.
-        </p>
-      )}
       <Table
         label="Prefixes"
         heads={[
@@ -136,7 +130,7 @@ function Prefixes({ status, callsOf, revisionsOf, listOf }: OverviewProps) {
         ]}
         rows={status.prefixes}
         cells={(one) => {
-          const counted = callsOf?.(one.prefix)
+          const counted = callsOf(one.prefix)
           const characters = listOf(one.prefix)
           return [
             <a href={at('tools', { prefix: one.prefix })}>
@@ -151,13 +145,12 @@ function Prefixes({ status, callsOf, revisionsOf, listOf }: OverviewProps) {
             ),
             one.access,
             one.sessions,
-            [...new Set([...revisionsOf(one.prefix), ...(counted?.revisions ?? [])])].sort().join(', ') ||
-              '–',
+            [...new Set([...revisionsOf(one.prefix), ...counted.revisions])].sort().join(', ') || '–',
             characters === undefined ? '–' : `${tokensIn(characters)} tokens`,
-            counted ? rateText(counted.calls / MINUTES) : '–',
-            counted ? <Sparkline values={counted.minutes} /> : '–',
-            counted?.p50 === undefined ? '–' : `${msText(counted.p50)} / ${msText(counted.p95 as number)}`,
-            counted?.errors ? <span class="bad">{counted.errors}</span> : (counted?.errors ?? '–'),
+            rateText(counted.calls / MINUTES),
+            <Sparkline values={counted.minutes} />,
+            counted.p50 === undefined ? '–' : `${msText(counted.p50)} / ${msText(counted.p95 as number)}`,
+            counted.errors ? <span class="bad">{counted.errors}</span> : 0,
           ]
         }}
       />

@@ -1,5 +1,4 @@
 import type { Hono } from 'hono'
-import type { Route } from '../../build/types.ts'
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -16,7 +15,8 @@ import { mirrored } from '../../upstream/index.ts'
 
 /** A request of the console to one of the gateway's own prefixes. */
 export interface OwnRequest {
-  route: Pick<Route, 'prefix'>
+  /** As in the table. */
+  prefix: string
   method: string
   params: JsonObject
   /** Value of the header `Authorization`; absent: the request has no credentials. */
@@ -38,7 +38,7 @@ export interface OwnRequest {
  * @returns the JSON-RPC response, or the body of a refusal
  */
 export async function ask(app: Hono, base: string, request: OwnRequest): Promise<JsonObject> {
-  const { route, method, params, authorization, inputSchema, onMessage, onRecorded, signal, whole } = request
+  const { prefix, method, params, authorization, inputSchema, onMessage, onRecorded, signal, whole } = request
   const own = {
     [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
     [CLIENT_CAPABILITIES]: { elicitation: { form: {}, url: {} } },
@@ -52,7 +52,7 @@ export async function ask(app: Hono, base: string, request: OwnRequest): Promise
   }
   const body = stringify({ jsonrpc: '2.0', id: ownId(), method, params: sent })
   const init = { method: 'POST', headers, body, ...(signal && { signal }) }
-  const response = await app.request(`${base}${route.prefix}/mcp${whole ? '?discovery=list' : ''}`, init, {
+  const response = await app.request(`${base}${prefix}/mcp${whole ? '?discovery=list' : ''}`, init, {
     onRecorded,
   })
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
@@ -77,6 +77,7 @@ function readAnswer(text: string, status: number): JsonObject {
   return refusal(text.slice(0, 500) || `The gateway answered with the status ${status}`, status)
 }
 
-function refusal(message: string, status: number): JsonObject {
+/** @returns a JSON-RPC response */
+export function refusal(message: string, status: number): JsonObject {
   return { jsonrpc: '2.0', error: { code: status, message } }
 }

@@ -4,17 +4,17 @@ import type { CallContents, CallRecorder, Exchange, LoggedRequest, RecordedCall 
 import { tokensIn } from '../../text/index.ts'
 
 /** Maximum calls that are remembered, and characters of the contents of one call and of all. */
-const MAX_CALLS = 500
+export const MAX_CALLS = 500
 const MAX_CONTENTS = 256 * 1024
 const MAX_ALL_CONTENTS = 16 * 1024 * 1024
 /** Minutes for which calls are counted. */
-const MINUTES = 60
+export const MINUTES = 60
 const MINUTE = 60_000
 const METHODS = new Set(['tools/call', 'prompts/get', 'resources/read'])
 const MAX_NAME = 200
 
 /** Counts of one prefix in one minute. */
-interface Minute {
+export interface Minute {
   /** Minutes since 1970. */
   at: number
   calls: number
@@ -24,24 +24,28 @@ interface Minute {
   saved: number
 }
 
-export interface PrefixCalls {
-  /** Calls of each of the last 60 minutes, the oldest first. */
-  minutes: number[]
-  /** Calls and failed calls of the last 60 minutes. */
-  calls: number
-  errors: number
-  /** Milliseconds, of the remembered calls; undefined: there are none. */
-  p50: number | undefined
-  p95: number | undefined
-  /** Estimated tokens of the answers of the last 60 minutes, and what shaping saved of them. */
-  answered: number
-  saved: number
-  /** Revisions of the remembered calls. */
-  revisions: ReadonlySet<string>
+/** What one process has recorded. */
+export interface Recorded {
+  /** The current minute, since 1970. */
+  minute: number
+  /** The last calls without their contents, the oldest first. */
+  calls: readonly RecordedCall[]
+  /** Counts of the last hour, by prefix. */
+  minutes: ReadonlyMap<string, readonly Minute[]>
+}
+
+/** The calls of this process, or of all workers. */
+export interface CallHistory {
+  /** Of each process. */
+  recorded(): Promise<readonly Recorded[]>
+  /** One of the last calls, with its contents if they are recorded. */
+  recordedCall(id: string): Promise<RecordedCall | undefined>
+  /** Calls `listener` with each finished call, without its contents. @returns a function that ends it */
+  follow(listener: (call: RecordedCall) => void): () => void
 }
 
 /** The last calls of clients. */
-export class Recorder implements CallRecorder {
+export class Recorder implements CallRecorder, CallHistory {
   readonly #calls: RecordedCall[] = []
   readonly #minutes = new Map<string, Minute[]>()
   readonly #listeners = new Set<(call: RecordedCall) => void>()
@@ -50,10 +54,12 @@ export class Recorder implements CallRecorder {
 
   /**
    * @param contents whether arguments, requests and answers are recorded too
+   * @param workers how many processes share the room for contents; absent: this is no worker
    * @param now milliseconds since 1970
    */
   constructor(
     private readonly contents: boolean,
+    private readonly workers?: number,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -69,7 +75,7 @@ export class Recorder implements CallRecorder {
       const { tenant, prefix } = call.callLog
       const { params } = request
       const recorded: RecordedCall = {
-        id: ++this.#lastId,
+        id: `${this.workers === undefined ? '' : `${process.pid}.`}${++this.#lastId}`,
         at: new Date(this.now()).toISOString(),
         tenant,
         prefix,
@@ -82,6 +88,7 @@ export class Recorder implements CallRecorder {
         ms,
         savedTokens: tokensIn(end.savedChars ?? 0),
         traceId: request.span?.traceId,
+        sentTo: this.contents ? exchanges.at(-1)?.to : undefined,
       }
       const contents = { params: stringify(params), exchanges, answer: text }
       onRecorded?.({ ...recorded, contents: bounded(contents) })
@@ -90,37 +97,18 @@ export class Recorder implements CallRecorder {
     }
   }
 
-  /** The remembered calls of a tenant, or of all, the newest first. */
-  calls(tenant?: string): RecordedCall[] {
-    return this.#calls.filter((call) => tenant === undefined || call.tenant === tenant).reverse()
+  async recorded(): Promise<Recorded[]> {
+    const minute = Math.floor(this.now() / MINUTE)
+    return [{ minute, calls: this.#calls.map(withoutContents), minutes: this.#minutes }]
   }
 
-  /** Calls `listener` with each finished call. @returns a function that ends it */
+  async recordedCall(id: string): Promise<RecordedCall | undefined> {
+    return this.#calls.find((call) => call.id === id)
+  }
+
   follow(listener: (call: RecordedCall) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
-  }
-
-  countsOf(prefix: string): PrefixCalls {
-    const last = Math.floor(this.now() / MINUTE)
-    const counted = (this.#minutes.get(prefix) ?? []).filter(({ at }) => at > last - MINUTES)
-    const own = this.#calls.filter((call) => call.prefix === prefix)
-    const times = own.map(({ ms }) => ms).sort((a, b) => a - b)
-    const sum = (of: keyof Minute) => counted.reduce((total, one) => total + one[of], 0)
-    const part = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]
-    return {
-      minutes: Array.from(
-        { length: MINUTES },
-        (_, i) => counted.find(({ at }) => at === last - MINUTES + 1 + i)?.calls ?? 0,
-      ),
-      calls: sum('calls'),
-      errors: sum('errors'),
-      answered: tokensIn(sum('answered')),
-      saved: tokensIn(sum('saved')),
-      p50: part(0.5),
-      p95: part(0.95),
-      revisions: new Set(own.map(({ revision }) => revision)),
-    }
   }
 
   #add(call: RecordedCall): void {
@@ -129,11 +117,11 @@ export class Recorder implements CallRecorder {
     while (this.#calls.length > MAX_CALLS) this.#characters -= sizeOf(this.#calls.shift()!)
     // The oldest contents go first; the calls themselves stay.
     for (const old of this.#calls) {
-      if (this.#characters <= MAX_ALL_CONTENTS) break
+      if (this.#characters <= MAX_ALL_CONTENTS / (this.workers ?? 1)) break
       this.#characters -= sizeOf(old)
       delete old.contents
     }
-    for (const listener of this.#listeners) listener(call)
+    for (const listener of this.#listeners) listener(withoutContents(call))
   }
 
   #count({ prefix, outcome }: RecordedCall, { answered, saved }: Pick<Minute, 'answered' | 'saved'>): void {
@@ -148,6 +136,10 @@ export class Recorder implements CallRecorder {
     if (minutes.length > MINUTES) minutes.shift()
     this.#minutes.set(prefix, minutes)
   }
+}
+
+function withoutContents({ contents: _, ...call }: RecordedCall): RecordedCall {
+  return call
 }
 
 function sizeOf({ contents }: RecordedCall): number {

@@ -47,8 +47,7 @@ function Problems({ upstream }: Pick<Required<PrefixStatus>, 'upstream'>) {
 
 interface ServerProps {
   status: PrefixStatus
-  /** Undefined: workers have them. */
-  servers: readonly ServerChildren[] | undefined
+  servers: readonly ServerChildren[]
   lists: readonly DeclaredList[]
 }
 
@@ -65,10 +64,7 @@ export function ServerPage({ status: { prefix, upstream }, servers, lists }: Ser
         <a href={at('tools', { prefix, kind: 'template' })}>resource templates</a>.
       </p>
       {upstream!.state === 'failing' && <Problems upstream={upstream!} />}
-      {!servers && (
-        <p class="none">With workers, each worker has its own processes and connections to servers.</p>
-      )}
-      {servers?.map((one) => (
+      {servers.map((one) => (
         <section aria-label={one.name}>
           <h2>{one.name}</h2>
           <Children server={one} />
