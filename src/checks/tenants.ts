@@ -1,6 +1,7 @@
 import type { Limits, ServerTls, TenantSettings } from '../config/index.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
 import { namesVariable } from '../config/tenant-env.ts'
+import { TRANSPORTS } from '../config/transports.ts'
 import type { Path, Reporter } from '../findings/index.ts'
 import { isPem } from '../net/tls-files.ts'
 import { quote, quoteAll, sizeText, timeText } from '../text/index.ts'
@@ -21,7 +22,7 @@ export const AUTHOR_CHECKS: readonly Check[] = [
     on: 'mcpServer',
     check({ type, command = '', env }, report, context) {
       const owner = ownerOf(context)
-      if (!owner || type !== 'stdio') return
+      if (!owner || !TRANSPORTS[type].startsProcess) return
       const { name, stdio, commands } = owner
       const refuse = (path: Path, message: string, hint: string) =>
         report({ code: 'tenant-process', path, message, hint })

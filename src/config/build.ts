@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import type { Configuration, McpServer, Router, Tool } from './model.ts'
+import type { Configuration, Router, Tool } from './model.ts'
 import { loadSchema, type SchemaName } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
+import { TRANSPORTS } from './transports.ts'
 
 /** Makes of a value that a schema has accepted what its type in `generated.ts` says. */
 type Fill = (value: Json) => Json | undefined
@@ -67,7 +68,7 @@ export function buildConfiguration(value: Json): Configuration {
   const configuration = filled('configuration', value) as unknown as Configuration
   for (const router of configuration.routers) buildRouter(router)
   for (const tool of configuration.tools) buildTool(tool)
-  for (const server of configuration.mcpServers) server.maxSessions ??= defaultSessions(server)
+  for (const server of configuration.mcpServers) server.maxSessions ??= TRANSPORTS[server.type].maxSessions
   return configuration
 }
 
@@ -86,11 +87,6 @@ function buildTool(tool: Tool) {
     if (schema && schema.type === undefined && schema.properties !== undefined)
       tool[key] = { type: 'object', ...schema }
   }
-}
-
-/** For `stdio` each is a process. */
-function defaultSessions({ type }: McpServer): number {
-  return type === 'stdio' ? 100 : 100_000
 }
 
 const DURATIONS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

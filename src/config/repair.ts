@@ -5,6 +5,7 @@ import type { Path } from './model.ts'
 import { pointerPath } from './schema-findings.ts'
 import { type LoadedSchema, schemaErrorsOf } from './schemas.ts'
 import { type Shape, shapeAt } from './shape.ts'
+import { TRANSPORTS } from './transports.ts'
 import type { Nodes, YamlNode } from './yaml/places.ts'
 
 interface Faulty {
@@ -291,10 +292,7 @@ const CURES: [RegExp, Cure][] = [
   [/^\/prompts\/\d+\/promptResponse\/\d+\/content$/, { fill: content }],
   [/^\/prompts\/\d+\/promptResponse\/\d+\/content\/type$/, fill('text')],
   [/^\/prompts\/\d+\/promptResponse\/\d+\/content\/text$/, fill(TEMPLATE)],
-  [
-    /^\/mcpServers\/\d+\/type$/,
-    { fill: ({ url, command }) => (url && !command ? 'streamable-http' : 'stdio') },
-  ],
+  [/^\/mcpServers\/\d+\/type$/, { fill: likelyType }],
   [/^\/mcpServers\/\d+\/command$/, fill('true')],
   [/^\/mcpServers\/\d+\/url$/, fill('http://localhost/')],
   [/^\/notifier(?:\/|$)/, { without: 1 }],
@@ -302,6 +300,11 @@ const CURES: [RegExp, Cure][] = [
 
 function cureOf(pointer: string): Cure | undefined {
   return CURES.find(([pattern]) => pattern.test(pointer))?.[1]
+}
+
+function likelyType(server: JsonObject): string {
+  const [type = 'stdio'] = Object.entries(TRANSPORTS).find(([, { address }]) => server[address]) ?? []
+  return type
 }
 
 function serverOf({ configNames }: Around): JsonObject {

@@ -1,11 +1,10 @@
 import { bearerToken } from '../access/bearer.ts'
 import type { IssuerParts } from '../access/discovery.ts'
 import type { Identity } from '../access/identity.ts'
-import type { Configuration, Credentials as CredentialSettings } from '../config/model.ts'
+import type { Configuration, Credentials as CredentialSettings, McpServer } from '../config/model.ts'
 import { type CallerLogins, Fault, type LoginNeed } from '../mcp/fault.ts'
 import type { StreamedAnswer } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { LoginServer } from './oauth/flow.ts'
 import { loginName } from './oauth/flow.ts'
 import { type LoginCaller, type LoginParts, ServerLogin } from './oauth/server-login.ts'
 import { askCaller, onLoginChange, showLogins } from './oauth/tickets.ts'
@@ -72,7 +71,7 @@ export interface Credentials {
 interface Owner {
   name: string
   /** Absent: HTTP tools. */
-  type?: LoginServer['type'] | 'stdio'
+  type?: McpServer['type']
   url?: string
   baseUrl?: string
   credentials?: CredentialSettings
@@ -109,7 +108,7 @@ export function credentialsFor(given: CredentialParts): CredentialsOf {
 
 /** The login of a server with `type: oauth`. */
 export function loginOf(
-  { name, type = 'http', url, baseUrl = url }: Owner,
+  { name, type, url, baseUrl = url }: Owner,
   { tenant, name: configuration }: OwnerOf,
   settings: CredentialSettings,
   { vault, now = Date.now, ...parts }: CredentialParts & { vault: Vault },
@@ -120,7 +119,7 @@ export function loginOf(
     tenant,
     configuration,
     name,
-    type: type === 'stdio' ? 'http' : type,
+    type,
     ...at,
     settings,
   } as const

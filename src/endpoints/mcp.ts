@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Env, McpServer } from '../config/index.ts'
+import { TRANSPORTS } from '../config/transports.ts'
 import type { FindingCode } from '../findings/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
 import { Cancellation, Fault, METHOD_NOT_FOUND, ownRequest, STATELESS_REVISIONS } from '../mcp/index.ts'
@@ -293,7 +294,7 @@ async function diagnose(
 
 /** The first request of a client. */
 function requestOf({ type }: McpServer, { origin, path, headers }: Resolved): HttpRequest {
-  if (type === 'sse')
+  if (TRANSPORTS[type].messages === 'events')
     return { method: 'GET', origin, path, headers: { ...headers, accept: 'text/event-stream' } }
   const post = { ...headers, accept: ACCEPT, 'content-type': 'application/json' }
   return { method: 'POST', origin, path, headers: post, body: DISCOVER }
@@ -308,11 +309,10 @@ function whereTo(location: string | undefined): string {
 
 function usual({ type, url = '' }: McpServer): string {
   const path = url.replace(/[?#].*$/s, '')
-  if (type === 'sse' && path.endsWith('/mcp'))
-    return 'Is it `type: streamable-http`? Its address ends in /mcp'
-  if (type === 'streamable-http' && path.endsWith('/sse'))
-    return 'Is it `type: sse`? Its address ends in /sse'
-  return `Check the path of \`url\`: for ${type} it usually ends in ${type === 'sse' ? '/sse' : '/mcp'}`
+  for (const [other, { pathEnd }] of Object.entries(TRANSPORTS))
+    if (other !== type && pathEnd !== undefined && path.endsWith(pathEnd))
+      return `Is it \`type: ${other}\`? Its address ends in ${pathEnd}`
+  return `Check the path of \`url\`: for ${type} it usually ends in ${TRANSPORTS[type].pathEnd}`
 }
 
 /** Looks up the program of a stdio server without starting it. */

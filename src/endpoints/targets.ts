@@ -3,6 +3,7 @@ import type { McpServer, Path } from '../config/index.ts'
 import { variablesUsed } from '../config/secret-files.ts'
 import { wholeEndpoint } from '../config/short-form.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
+import { TRANSPORTS } from '../config/transports.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { type Connection, guardsOfCommands, HttpClient } from '../net/index.ts'
@@ -93,7 +94,8 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
   const { timeout = DEFAULTS.timeout, env, log, vault } = options
   return read.configuration.mcpServers.flatMap((server, i): Target[] => {
     const { type, name } = server
-    const path: Path = ['mcpServers', i, type === 'stdio' ? 'command' : 'url']
+    const { address, startsProcess } = TRANSPORTS[type]
+    const path: Path = ['mcpServers', i, address]
     if (read.doubtful(path)) return []
     const user = userOf(read, name, path)
     const http = new HttpClient()
@@ -117,7 +119,7 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
     const target = (endpoint: string, run: Target['run'], limit = timeout): Target[] => [
       { type, endpoint, users: [user], timeout: limit, run },
     ]
-    if (type === 'stdio') {
+    if (startsProcess) {
       const limit = options.timeout ?? server.startupTimeout
       return target(shownAddress(server), (run) => checkStdio(definition, resolved, options, run), limit)
     }
@@ -139,8 +141,10 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
 }
 
 /** Without arguments and queries, which may contain secrets. */
-function shownAddress({ type, command = '', url = '' }: McpServer): string {
-  return type === 'stdio' ? command : url.replace(/[?#].*$/s, '')
+function shownAddress(server: McpServer): string {
+  const { address } = TRANSPORTS[server.type]
+  const text = server[address] ?? ''
+  return address === 'url' ? text.replace(/[?#].*$/s, '') : text
 }
 
 /** The tools in `--call`; each is really called once, at the first server that offers it. */

@@ -49,8 +49,8 @@ export interface User {
 
 /** The result of one check: an origin for all its tools, an MCP server, or a tool call. */
 export interface EndpointCheck {
-  type: 'http' | 'call' | 'stdio' | 'sse' | 'streamable-http'
-  /** The origin; for `stdio` the command; for `call` the tool. */
+  type: McpServer['type'] | 'http' | 'call'
+  /** The origin; for a process the command; for `call` the tool. */
   endpoint: string
   /** The worst of its steps. */
   status: Status

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Identity } from '../access/identity.ts'
 import type { McpServer } from '../config/model.ts'
 import type { UsedVariable } from '../config/secret-files.ts'
+import { TRANSPORTS, type Transport } from '../config/transports.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
@@ -50,6 +51,8 @@ export interface Resolved {
 /** A compiled `mcpServers` entry. */
 export interface Definition {
   server: McpServer
+  /** That of its `type`. */
+  transport: Transport
   /** Equal for definitions that routers can share; absent: not shared. */
   id?: string
   /** Whether a template reads the request, or credentials depend on the caller. */
@@ -103,10 +106,11 @@ export function compileDefinition(
       const template = one(source, [...path, key, name], place(name))
       return template ? [{ name, template }] : []
     })
-  const stdio = server.type === 'stdio'
-  const variables = stdio ? many('env', () => 'text') : []
-  const headers = stdio ? [] : many('headers', headerPlace)
-  const url = stdio ? undefined : one(server.url ?? '', [...path, 'url'], 'url')
+  const transport = TRANSPORTS[server.type]
+  const { keys } = transport
+  const variables = keys.includes('env') ? many('env', () => 'text') : []
+  const headers = keys.includes('headers') ? many('headers', headerPlace) : []
+  const url = keys.includes('url') ? one(server.url ?? '', [...path, 'url'], 'url') : undefined
   const templates = [...variables, ...headers].map(({ template }) => template)
   if (url) templates.push(url)
   const reading = templates.some(({ references }) => references.length > 0)
@@ -151,6 +155,7 @@ export function compileDefinition(
   const secrets = secretsIn(server, { variables, headers, url }, env, used)
   const definition: Definition = {
     server,
+    transport,
     varies,
     perCaller,
     secrets: shownNowhere(secrets),

@@ -1,3 +1,4 @@
+import type { Transport } from '../config/transports.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import {
   type CallEnd,
@@ -34,15 +35,14 @@ export class Operations {
   constructor(
     server: string,
     private readonly measures: Measures,
-    type: string,
+    network: Transport['network'],
     origin: string | undefined,
   ) {
     const { tenant, prefix } = measures
-    const transport = type === 'stdio' ? 'pipe' : 'tcp'
-    this.of = { tenant, prefix, server, transport }
+    this.of = { tenant, prefix, server, transport: network }
     this.attributes = {
-      'network.transport': transport,
-      ...(transport === 'tcp' && { 'network.protocol.name': 'http' }),
+      'network.transport': network,
+      ...(network === 'tcp' && { 'network.protocol.name': 'http' }),
       ...(origin && addressOf(origin)),
       'plantgw.tenant': tenant,
       'plantgw.prefix': prefix,

@@ -128,7 +128,7 @@ export class Upstream {
       onRedacted,
       createResilience,
     } = given
-    const { server, secrets, pinned, varies } = definition
+    const { server, transport, secrets, pinned, varies } = definition
     this.name = server.name
     this.onListChanged = onListChanged
     const blocks = server.pin === 'block'
@@ -139,7 +139,7 @@ export class Upstream {
     this.limits = { ...limits, timeout: SILENCE, ...server.limits }
     const fixed = varies ? undefined : definition.resolve({ headers: {}, query: () => ({}) })
     const origin = fixed instanceof Fault ? undefined : fixed?.origin
-    this.operations = new Operations(server.name, measures, server.type, origin)
+    this.operations = new Operations(server.name, measures, transport.network, origin)
     this.streams = new StreamWatch((change) => onStream?.(this.name, change))
     const { redact = 'own' } = server
     this.#masksOf = masksOf(secrets, redact, (kind, count) => onRedacted?.(this.name, kind, count))
@@ -156,13 +156,13 @@ export class Upstream {
     }
     // The SSE stream contains an address that must not change, so its messages are masked one by one.
     const masked =
-      server.type === 'streamable-http' &&
+      transport.messages === 'requests' &&
       redact !== 'off' &&
       (secrets.length > 0 || server.credentials !== undefined || redact === 'patterns')
     // A configured header takes precedence over the default encodings.
     const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
     const { breaker, retry, name } = server
-    if ((breaker || retry) && server.type === 'streamable-http')
+    if ((breaker || retry) && transport.keys.includes('retry'))
       this.resilience = createResilience?.(name, breaker)
     this.http = new Http({
       ...this.limits,
@@ -301,8 +301,9 @@ export class Upstream {
 
   /** Starts a child in advance for the next session with the same values, if the limit allows. */
   prepare(resolved: Resolved): void {
-    const { type, maxSessions } = this.definition.server
-    if (type !== 'stdio' || this.#closed || this.#probed || this.#live.size >= maxSessions) return
+    const { server, transport } = this.definition
+    if (!transport.startsProcess || this.#closed || this.#probed) return
+    if (this.#live.size >= server.maxSessions) return
     if (!this.starts.refusal(resolved.key)) this.keepProbed(this.#open(resolved), resolved.key)
   }
 

@@ -1,4 +1,5 @@
 import type { McpServer } from '../../config/index.ts'
+import { TRANSPORTS } from '../../config/transports.ts'
 import type { Path, Report, Reporter } from '../../findings/index.ts'
 import { READ_RESULT } from '../../json/shaping/index.ts'
 import { quote, shellWords } from '../../text/index.ts'
@@ -29,16 +30,11 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
 
 function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: Context) {
   if (doubtful([...path, 'type'])) return
-  const idle =
-    server.type === 'stdio'
-      ? (['url', 'headers', 'tls', 'proxy'] as const)
-      : (['command', 'args', 'env'] as const)
-  const given = idle.filter((key) => Object.keys(server[key] ?? {}).length > 0)
-  // SSE uses a single stream with its own back-off.
-  const unused = (['retry', 'breaker'] as const).filter((key) => server[key])
-  const keys = server.type === 'streamable-http' ? given : [...given, ...unused]
-  if (server.type === 'streamable-http') checkAttempts(server, report)
-  reportIdle(keys, `the MCP server ${quote(server.name)}`, server.type, [], report)
+  const { keys } = TRANSPORTS[server.type]
+  const all = new Set(Object.values(TRANSPORTS).flatMap((transport) => transport.keys))
+  const idle = [...all].filter((key) => !keys.includes(key) && Object.keys(server[key] ?? {}).length > 0)
+  if (keys.includes('retry')) checkAttempts(server, report)
+  reportIdle(idle, `the MCP server ${quote(server.name)}`, server.type, [], report)
 }
 
 type Selection = Pick<McpServer, 'allowedTools' | 'blockedTools' | 'toolOverrides'>
@@ -184,7 +180,7 @@ function checkVariables({ env }: McpServer, report: Reporter) {
 /** `command` is started without a shell. */
 function checkCommand(server: McpServer, report: Reporter, { doubtful, path }: Context) {
   const { type, command = '', args, env } = server
-  if (type !== 'stdio' || doubtful([...path, 'type'])) return
+  if (!TRANSPORTS[type].startsProcess || doubtful([...path, 'type'])) return
   if (COMMAND_LINE.test(command)) report(commandLine(command, args, path))
   const words: [Path, string][] = [
     [['command'], command],

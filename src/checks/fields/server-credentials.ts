@@ -10,6 +10,7 @@ import {
 } from '../../config/index.ts'
 import { headerOf, wireName } from '../../config/model.ts'
 import { asksOwnHost, writtenOrigin } from '../../config/short-form.ts'
+import { TRANSPORTS } from '../../config/transports.ts'
 import type { Reporter } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
@@ -70,11 +71,12 @@ export const CREDENTIALS_CHECKS: readonly Check[] = [
     check(server, report, context) {
       const { credentials, type, headers, name } = server
       if (!credentials || context.doubtful([...context.path, 'type'])) return
-      if (type === 'stdio') {
+      // Credentials are sent in headers.
+      if (!TRANSPORTS[type].keys.includes('headers')) {
         report({
           code: 'key-without-effect',
           path: ['credentials'],
-          message: `\`credentials\` has no effect for the MCP server ${quote(name)} of type \`stdio\``,
+          message: `\`credentials\` has no effect for the MCP server ${quote(name)} of type \`${type}\``,
           hint: 'Give the process its credential in `env`',
         })
         return

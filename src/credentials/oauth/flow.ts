@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { AuthorizationServerMetadata, FetchLike, OAuthTokens } from '@modelcontextprotocol/client'
-import { type Credentials as CredentialSettings, DEFAULT_TENANT } from '../../config/model.ts'
+import { type Credentials as CredentialSettings, DEFAULT_TENANT, type McpServer } from '../../config/model.ts'
 import { qualifiedName } from '../../config/qualified-name.ts'
 import { urlFault } from '../../net/index.ts'
 import {
@@ -21,8 +21,8 @@ export interface LoginServer {
   /** Name of its configuration. */
   configuration: string
   name: string
-  /** `http`: an API. `person`: an authorization server that says who logs in. */
-  type: 'streamable-http' | 'sse' | 'http' | 'person'
+  /** That of an MCP server. Absent: an API. `person`: an authorization server that says who logs in. */
+  type?: McpServer['type'] | 'person' | undefined
   /** Absent: its tools have whole URLs. */
   url?: string | undefined
   settings: CredentialSettings

@@ -179,9 +179,9 @@ function handshakeOf({
 type Sharing = 'none' | 'all' | 'each'
 
 function sharingOf({ upstream }: UpstreamServer, protocol: Protocol): Sharing {
-  const { type, isolation } = upstream.definition.server
-  if (protocol === 'stateless') return type === 'streamable-http' ? 'none' : 'all'
-  return isolation === 'session' ? 'each' : 'all'
+  const { server, transport } = upstream.definition
+  if (protocol === 'stateless') return transport.messages === 'requests' ? 'none' : 'all'
+  return server.isolation === 'session' ? 'each' : 'all'
 }
 
 /** Key of requests that need the same child or session, for routing among workers; undefined: any worker will do. */
@@ -252,11 +252,12 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   resume(session: ClientSession, context: RequestContext, ticket: Ticket): BackendSession | undefined {
-    const { type, isolation } = this.singleServer?.upstream.definition.server ?? {}
+    const { server, transport } = this.singleServer?.upstream.definition ?? {}
     const resolved = this.resolve(context)
     // A session continues only at the server where it was opened.
     if (this.retired || resolved instanceof Fault || keyOf(resolved) !== ticket.key) return undefined
-    if (ticket.kind !== 'upstream' || type !== 'streamable-http' || isolation !== 'session') return undefined
+    if (ticket.kind !== 'upstream' || transport?.messages !== 'requests') return undefined
+    if (server?.isolation !== 'session') return undefined
     const made = this.proxySession(session, resolved, context)
     made.continue(ticket)
     return made

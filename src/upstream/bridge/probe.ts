@@ -37,15 +37,15 @@ export class Probe {
    * @param params of the request for which a session may be opened; absent: a handshake was already tried
    */
   async of(resolved: Resolved, params?: JsonObject): Promise<Protocol | Fault> {
-    const { type } = this.upstream.definition.server
-    if (type === 'sse') return 'session'
-    const key = type === 'stdio' ? '' : `${resolved.origin}${resolved.path}`
+    const { messages } = this.upstream.definition.transport
+    if (messages === 'events') return 'session'
+    const key = `${resolved.origin}${resolved.path}`
     const found = this.#known.get(key)
     if (found && (found.protocol === 'stateless' || performance.now() - found.at < SESSION_TTL))
       return found.protocol
     let probing = this.#probing.get(key)
     if (!probing) {
-      const probe = type === 'stdio' ? this.#probeChild(resolved, params) : this.#probeHttp(resolved)
+      const probe = messages === 'lines' ? this.#probeChild(resolved, params) : this.#probeHttp(resolved)
       probing = probe
         .then((protocol) => this.#remember(key, protocol))
         .finally(() => this.#probing.delete(key))

@@ -37,7 +37,7 @@ const MAX_LOGGED = 1000
 
 /** A server that speaks 2026-07-28, over stdio or streamable HTTP. */
 export class StatelessUpstream implements Stateless {
-  readonly #stdio: boolean
+  readonly #hasLines: boolean
   readonly #headers = createParamHeaders()
   readonly #children = new Set<SharedChild>()
   /** Omitted tools that were logged. */
@@ -48,7 +48,7 @@ export class StatelessUpstream implements Stateless {
     readonly version: string,
     private readonly log: Logger,
   ) {
-    this.#stdio = upstream.definition.server.type === 'stdio'
+    this.#hasLines = upstream.definition.transport.messages === 'lines'
   }
 
   async request(call: UpstreamCall): Sent {
@@ -58,7 +58,7 @@ export class StatelessUpstream implements Stateless {
       return answer
     const result = answer.result as Json
     this.#headers.learn(result)
-    return this.#stdio ? answer : { ...answer, result: withoutFaulty(result, this.#exclude) }
+    return this.#hasLines ? answer : { ...answer, result: withoutFaulty(result, this.#exclude) }
   }
 
   /** Sends one of the gateway's own requests. */
@@ -114,10 +114,10 @@ export class StatelessUpstream implements Stateless {
   }
 
   #send(call: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
-    return this.#stdio ? this.#sendStdio(call) : this.#sendHttp(call)
+    return this.#hasLines ? this.#sendLine(call) : this.#sendHttp(call)
   }
 
-  async #sendStdio(call: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
+  async #sendLine(call: Omit<UpstreamCall, 'caller'>): Promise<JsonObject | Fault> {
     const { resolved } = call
     const child = this.#childFor(resolved)
     if (child instanceof Fault) return child

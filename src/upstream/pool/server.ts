@@ -184,7 +184,7 @@ export class UpstreamServer {
       if (answer.raw.error === undefined) return false
       const { upstream } = this
       // Probe the same child.
-      const client = upstream.definition.server.type === 'stdio' ? session.release() : undefined
+      const client = upstream.definition.transport.messages === 'lines' ? session.release() : undefined
       if (client) upstream.keepProbed(client, resolved.key)
     }
     const protocol = await this.probe.of(resolved)
@@ -270,7 +270,7 @@ export class UpstreamServer {
   async #warm(resolved: Resolved): Promise<Fault | undefined> {
     const protocol = await this.probe.of(resolved, {})
     if (protocol instanceof Fault) return protocol
-    const kept = protocol === 'stateless' || this.upstream.definition.server.type === 'stdio'
+    const kept = protocol === 'stateless' || this.upstream.definition.transport.messages === 'lines'
     return kept ? undefined : this.#try(resolved)
   }
 

@@ -87,7 +87,7 @@ export class ChannelSession implements UpstreamSession {
     this.#events = events
     const { resumed } = options
     const { definition, streams } = options.upstream
-    if (definition.server.type !== 'stdio' && !resumed)
+    if (definition.transport.messages !== 'lines' && !resumed)
       this.#stream = new LastingStream(streams, this.#closed)
     // Without a connection, the first request tries again.
     if (resumed) this.#connect(resumed.token)
