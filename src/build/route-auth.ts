@@ -1,5 +1,6 @@
 import { bearerAuthentication, bearerCallers, bearerScopeChallenge } from '../access/bearer.ts'
 import type { IssuerParts } from '../access/discovery.ts'
+import type { Judge } from '../access/grant.ts'
 import type { Identity } from '../access/identity.ts'
 import { introspectionJudge } from '../access/introspection.ts'
 import { IssuerKeys, type KeySource } from '../access/issuer-keys.ts'
@@ -7,11 +8,11 @@ import { jwtJudge } from '../access/jwt.ts'
 import { oauthAuthentication, protectedResource, resourceMetadata, scopeChallenge } from '../access/oauth.ts'
 import { type Bound, createAuthorize, type ScopeChallenge } from '../access/permissions.ts'
 import {
-  type Auth,
   asksForLogin,
   type Configuration,
   endpointPath,
   isOpen,
+  type OAuth,
   oauthOf,
   provesIssuers,
   type Router,
@@ -116,13 +117,16 @@ function rulesOf(
 }
 
 /** @param endpoints their URLs, for which tokens are issued unless `audience` says otherwise */
-function judgeOf(auth: Auth, endpoints: readonly string[], issuers: KnownIssuers, guards?: Guards) {
+function judgeOf(auth: OAuth, endpoints: readonly string[], issuers: KnownIssuers, guards?: Guards): Judge {
   const parts = { ...issuers.parts, guards }
   const rules = { ...auth, audience: auth.audience === undefined ? endpoints : [auth.audience].flat() }
-  if (auth.type === 'jwt') {
-    const trusted = auth.issuers.map((one) => ({ ...one, keys: issuers.keysOf(one, guards) }))
-    return jwtJudge(trusted, { ...rules, now: parts.now })
-  }
   const [issuer = { issuer: '' }] = auth.issuers
-  return introspectionJudge(issuer, rules, parts)
+  switch (auth.type) {
+    case 'jwt': {
+      const trusted = auth.issuers.map((one) => ({ ...one, keys: issuers.keysOf(one, guards) }))
+      return jwtJudge(trusted, { ...rules, now: parts.now })
+    }
+    case 'introspection':
+      return introspectionJudge(issuer, rules, parts)
+  }
 }

@@ -151,9 +151,19 @@ export function asksForLogin({ auth }: Pick<Router, 'auth'>): boolean {
 }
 
 /** The `auth` of a router whose tokens are those of authorization servers (OAuth 2.1); undefined: they are not. */
-export function oauthOf({ auth }: Pick<Router, 'auth'>): Auth | undefined {
-  return auth?.type === 'jwt' || auth?.type === 'introspection' ? auth : undefined
+export function oauthOf({ auth }: Pick<Router, 'auth'>): OAuth | undefined {
+  switch (auth?.type) {
+    case undefined:
+    case 'none':
+    case 'bearer':
+      return undefined
+    case 'jwt':
+    case 'introspection':
+      return auth as OAuth
+  }
 }
+
+export type OAuth = Auth & { type: 'jwt' | 'introspection' }
 
 export interface Source {
   /** Path as the user gave it; `-` for standard input. */

@@ -94,7 +94,7 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
   const { timeout = DEFAULTS.timeout, env, log, vault } = options
   return read.configuration.mcpServers.flatMap((server, i): Target[] => {
     const { type, name } = server
-    const { address, startsProcess } = TRANSPORTS[type]
+    const { address } = TRANSPORTS[type]
     const path: Path = ['mcpServers', i, address]
     if (read.doubtful(path)) return []
     const user = userOf(read, name, path)
@@ -119,7 +119,7 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
     const target = (endpoint: string, run: Target['run'], limit = timeout): Target[] => [
       { type, endpoint, users: [user], timeout: limit, run },
     ]
-    if (startsProcess) {
+    if (address !== 'url') {
       const limit = options.timeout ?? server.startupTimeout
       return target(shownAddress(server), (run) => checkStdio(definition, resolved, options, run), limit)
     }

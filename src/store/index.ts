@@ -33,7 +33,8 @@ export async function openStore(
       return (await import('./directory.ts')).directoryStore(storage.path, env, tenants)
     case 'lowdb':
       return (await import('./lowdb.ts')).lowdbStore(storage.file, storage.keep)
-    default:
+    case 'postgres':
+    case 'mysql':
       requirePackages(storage.type)
       return (await import('./sql.ts')).sqlStore(storage.type, storage.url, storage.keep)
   }

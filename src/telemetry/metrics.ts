@@ -37,7 +37,8 @@ export interface ServerLabels {
   tenant: string
   prefix: string
   server: string
-  transport: 'pipe' | 'tcp'
+  /** `network.transport` of OpenTelemetry. */
+  transport: string
 }
 
 /** A request to a proxied server that is over. */
