@@ -153,11 +153,16 @@ describe('introspection', () => {
   })
 
   test('more tokens at a time than 100 wait for better days', async (t) => {
-    const { send } = await setUp(t)
+    const { issuer, send } = await setUp(t)
     const found = await Promise.all(Array.from({ length: 101 }, (_, i) => send(`t${i}`)))
-    const statuses = found.map(({ status }) => status)
-    assert.equal(statuses.filter((status) => status === 401).length, 100)
-    assert.equal(statuses.filter((status) => status === 503).length, 1)
+    const texts = await Promise.all(found.map((answer) => answer.text()))
+    // A slow machine may answer others with 503, too.
+    const refused = found.filter((_, i) => texts[i]!.includes('Too many tokens are being checked'))
+    assert.deepEqual(
+      refused.map(({ status }) => status),
+      [503],
+    )
+    assert.equal(issuer.asked('/introspect'), 100)
   })
 
   test('tokens that cannot be any are not sent', async (t) => {

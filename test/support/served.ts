@@ -76,6 +76,11 @@ export function writeConfigurations(
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), text)
 }
 
+/** Settings with which a gateway on a slow machine does not refuse requests as overloaded. */
+function unhurried(settings: object & { limits?: object }): object {
+  return { ...settings, limits: { maxEventLoopDelay: '1m', ...settings.limits } }
+}
+
 /** Serves configurations with the built binary. */
 export async function serveFiles(t: Pick<TestContext, 'after'>, options: GatewayOptions): Promise<Gateway> {
   const {
@@ -93,7 +98,7 @@ export async function serveFiles(t: Pick<TestContext, 'after'>, options: Gateway
   writeConfigurations(folder, upstreams, files)
   if (lock) writeFileSync(join(folder, 'plantgw.lock'), JSON.stringify(lock))
   const file = join(above, 'plantgw.yaml')
-  if (settings) writeFileSync(file, stringify(settings))
+  if (settings) writeFileSync(file, stringify(unhurried(settings)))
   const given = settings ? ['--settings', file] : []
   const flags = ['serve', folder, '--port', String(port), '--log-format', 'json', ...given, ...args]
   const running = plantgw(t, flags, more)
