@@ -22,14 +22,16 @@ interface CallerFacts {
   readonly identity?: Identity | undefined
 }
 
+type Header = SentHeader | Fault | undefined
+
 /** The credential for one caller's requests to a server. */
 export interface Credential {
   /** Equal for callers that share it; part of the key of sessions. */
   readonly key: string
-  /** Without a promise if the header is cached. */
-  header(): SentHeader | Fault | Promise<SentHeader | Fault>
-  /** A new header after a server refused the old one (401); undefined: there is none. */
-  renew(refused: SentHeader): Promise<SentHeader | Fault | undefined>
+  /** Without a promise if the header is cached. Undefined: requests are sent without one until the server refuses that. */
+  header(): Header | Promise<Header>
+  /** A new header after a server refused the old one, or none (401); undefined: there is none. */
+  renew(refused: SentHeader | undefined): Promise<Header>
   /** The same after it refused the old one for lack of scopes (403). Absent: no login can help. */
   widen?(refused: SentHeader, challenge: string): Promise<SentHeader | Fault | undefined>
   /** Notes that a server has taken a header. */
@@ -46,12 +48,14 @@ export interface Credential {
  */
 export async function afterRefusal(
   credential: Credential,
-  sent: SentHeader,
+  sent: SentHeader | undefined,
   { status, headers }: Pick<StreamedAnswer, 'status' | 'headers'>,
-): Promise<SentHeader | Fault | undefined> {
+): Promise<Header> {
   if (status === 401) return credential.renew(sent)
-  if (status < 400) credential.taken?.(sent)
-  return status === 403 ? credential.widen?.(sent, String(headers['www-authenticate'] ?? '')) : undefined
+  if (sent && status < 400) credential.taken?.(sent)
+  return sent && status === 403
+    ? credential.widen?.(sent, String(headers['www-authenticate'] ?? ''))
+    : undefined
 }
 
 /** The `credentials` of one server. */
@@ -142,13 +146,15 @@ function createCredentials(
   }
   if (type === 'oauth') {
     const { vault } = parts
-    if (!vault)
-      return {
-        perCaller: false,
-        of: () => new Fault('refused', noVault({ tenant: of.tenant, configuration: of.name, name: server })),
-      }
+    const isAsked = owner.type !== undefined && settings.for !== 'caller'
+    if (!vault) {
+      const fault = new Fault('refused', noVault({ tenant: of.tenant, configuration: of.name, name: server }))
+      return { perCaller: false, of: () => (isAsked ? onceAsked(lacking(fault)) : fault) }
+    }
     const login = loginOf(owner, of, settings, { ...parts, vault })
-    return settings.for === 'caller' ? callerCredentials(login, parts) : operatorCredentials(login, parts)
+    if (settings.for === 'caller') return callerCredentials(login, parts)
+    const credential = operatorCredential(login, parts)
+    return { perCaller: false, login, of: () => (isAsked ? onceAsked(credential, login) : credential) }
   }
   const tokens = new TokenCache(server, tokenAsker(server, settings, parts), parts)
   if (type === 'clientCredentials') {
@@ -170,10 +176,30 @@ function createCredentials(
 }
 
 /** One login for all callers. */
-function operatorCredentials(login: ServerLogin, parts: CacheParts): Credentials {
+function operatorCredential(login: ServerLogin, parts: CacheParts): Credential {
   const tokens = new TokenCache(login.server.name, (_, refused) => login.token(refused), parts)
-  const credential = withWiden(credentialOf(tokens, '', undefined), login)
-  return { perCaller: false, login, of: () => credential }
+  return withWiden(credentialOf(tokens, '', undefined), login)
+}
+
+/**
+ * A login that an MCP server asks for by a 401 (2025-11-25, Authorization): until there is one, requests are sent without.
+ * @param login absent: there is none
+ */
+function onceAsked(credential: Credential, login?: ServerLogin): Credential {
+  const isMissing = async () =>
+    login === undefined || (await login.state().catch(() => 'unknown')) === 'missing'
+  return {
+    ...credential,
+    async header() {
+      const header = await credential.header()
+      return header instanceof Fault && header.kind === 'refused' && (await isMissing()) ? undefined : header
+    },
+    renew: async (refused) => (refused ? credential.renew(refused) : credential.header()),
+  }
+}
+
+function lacking(fault: Fault): Credential {
+  return { key: '', header: () => fault, renew: async () => fault, sent: () => [] }
 }
 
 /** A login for each caller; one that is missing can be asked for. */
@@ -210,10 +236,10 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
     }
     const own = withWiden(credentialOf(tokens, caller.key, JSON.stringify(caller)), logins.of(caller))
     // A server that refuses a new token, too, may take that of another login.
-    const renewed = async (refused: SentHeader) => {
+    const renewed = async (refused: SentHeader | undefined) => {
       const other = await own.renew(refused)
       const isMissing = other === undefined || (other instanceof Fault && other.kind === 'refused')
-      return isMissing ? tokens.giveUp(caller.key, refused, refusal) : other
+      return refused && isMissing ? tokens.giveUp(caller.key, refused, refusal) : other
     }
     return {
       ...own,
@@ -295,7 +321,7 @@ function credentialOf(tokens: TokenCache, key: string, subject: string | undefin
   return {
     key,
     header: () => tokens.header(key, subject),
-    renew: (refused) => tokens.renew(key, subject, refused),
+    renew: async (refused) => refused && tokens.renew(key, subject, refused),
     sent: () => tokens.sent(key),
   }
 }

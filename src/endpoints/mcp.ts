@@ -259,7 +259,7 @@ async function diagnose(
   if (run.signal.aborted)
     return { ...bad('', ''), ...silence(`${at} did not complete the MCP handshake`, run.timeout) }
   const header = await resolved.credential?.header()
-  if (header instanceof Fault) return bad(header.message, credentialsHint(server))
+  if (header instanceof Fault) return bad(header.message, credentialsHint(server), 'endpoint-credentials')
   const sent = { ...resolved.headers, ...(header && { [header.name]: header.value }) }
   const head = await ask(requestOf(server, { ...resolved, headers: sent }), run, connection).catch(
     () => undefined,
@@ -267,6 +267,8 @@ async function diagnose(
   if (!head) return { ...bad(fault, 'See the log of the server'), transient: true }
   const { status, type, location, challenges } = head
   const said = `${at} answered ${status}`
+  if (status === 401 && server.credentials?.type === 'oauth')
+    return bad(fault, credentialsHint(server), 'endpoint-credentials')
   if (status === 401 || (status === 403 && (challenges || varies))) {
     if (!varies) {
       const key = server.credentials ? 'credentials' : 'headers'

@@ -66,7 +66,7 @@ async function fetchTokens(probes: readonly ToolProbe[], run: Run, of: Credentia
     if (!credentials || credentials.perCaller) continue
     const credential = credentials.of({ headers: {} })
     const header = credential instanceof Fault ? credential : await credential.header()
-    if (!(header instanceof Fault)) headers.set(server, header)
+    if (header && !(header instanceof Fault)) headers.set(server, header)
     if (server.credentials?.type === 'static') continue
     run.steps.push(
       header instanceof Fault

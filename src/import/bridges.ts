@@ -1,3 +1,4 @@
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shellWords } from '../text/index.ts'
 
 /** Programs that bridge transports, which the gateway does itself. */
@@ -49,7 +50,7 @@ const INSTEAD: readonly [option: RegExp, note: string][] = [
   [/verify-ssl$/, 'use `tls` of the server'],
   [/^(?:cors|allow-origin)$/, 'use `cors` of the router'],
   [/^enable-proxy$/, 'use `proxy` of the server'],
-  [/oauth|^auth-|^resource$/, 'add `credentials` to the server'],
+  [/oauth|^auth-|^resource$/, 'add it to `credentials` of the server'],
 ]
 
 interface Line {
@@ -173,6 +174,17 @@ class Options {
     return this.of(name)[0]?.[0]
   }
 
+  /** The object of an option that is JSON; undefined, and unused: it names a file, or is none. */
+  jsonOf(name: string): JsonObject | undefined {
+    const text = this.all.find(([own]) => own === name)?.[1]
+    try {
+      const value = JSON.parse(text ?? '') as Json
+      return isObject(value) && this.one(name) !== undefined ? value : undefined
+    } catch {
+      return undefined
+    }
+  }
+
   unused(): string[] {
     const left = this.all.filter(([name]) => !this.#used.has(name))
     return left.map(([name, ...values]) => {
@@ -216,12 +228,14 @@ function mcpRemote({ rest, env }: Line, options: Options): ClientServer[] {
   const isSse = options.one('transport') === 'sse-only'
   const made = remote(url, isSse ? 'sse' : typeOf(url), insert(headers, env))
   made.blockedTools.push(...options.of('ignore-tool').flat())
-  const isLogin = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
   // It logs in with a browser if the server asks for that.
-  if (!isLogin)
-    made.notes.push(
-      'if it asks for a login, write `credentials: { type: oauth, for: gateway }`, and run `plantgw login`; or `for: caller`, so that each caller logs in',
-    )
+  made.oauth = {
+    ...oauthOf({
+      ...options.jsonOf('static-oauth-client-metadata'),
+      ...options.jsonOf('static-oauth-client-info'),
+    }),
+    resource: options.one('resource'),
+  }
   // The port of its login in a browser, and words that it ignores.
   if (port !== undefined) made.notes.push(`\`${[port, ...more].join(' ')}\` behind the URL is not imported`)
   return [made]
@@ -324,6 +338,28 @@ function hostName(url: string): string {
   return labels.length > 1 ? labels.at(-2)! : (labels[0] ?? 'server')
 }
 
+/** How a client logs a person in by OAuth; empty: as the server says. */
+interface OAuthClient {
+  clientId?: string | undefined
+  clientSecret?: string | undefined
+  scopes?: string[]
+  resource?: string | undefined
+}
+
+/** The keys that Claude Code, Gemini CLI (`clientId`), Cursor (`CLIENT_ID`) and mcp-remote (`client_id`) give an OAuth client. */
+export function oauthOf(given: JsonObject = {}): OAuthClient {
+  const text = (...keys: string[]) =>
+    keys.map((key) => given[key]).find((value) => typeof value === 'string' && value !== '') as
+      | string
+      | undefined
+  const scopes = [given.scopes ?? given.scope ?? []].flat().flatMap((scope) => String(scope).split(' '))
+  return {
+    clientId: text('clientId', 'client_id', 'CLIENT_ID'),
+    clientSecret: text('clientSecret', 'client_secret', 'CLIENT_SECRET'),
+    scopes: scopes.filter(Boolean),
+  }
+}
+
 /** An MCP server in the description of a client or proxy. */
 export interface ClientServer {
   name: string
@@ -342,6 +378,8 @@ export interface ClientServer {
   cors?: string[]
   /** A proxy's login at an authorization server. */
   login?: { tokenUrl: string; clientId: string; clientSecret: string }
+  /** The client logs in with a browser if the server asks for that. */
+  oauth?: OAuthClient
   /** Settings that a configuration cannot express, reported to the user. */
   notes: string[]
 }

@@ -1,7 +1,7 @@
 import { foreignFile } from '../config/foreign-file.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shellWords } from '../text/index.ts'
-import { bridged, type ClientServer } from './bridges.ts'
+import { bridged, type ClientServer, oauthOf } from './bridges.ts'
 import { tracked } from './unread.ts'
 
 export interface ClientServers {
@@ -120,12 +120,14 @@ function readServer(name: string, given: JsonObject, proxy: JsonObject | undefin
     tokens: scalars(optionsOf(given).authTokens ?? optionsOf(proxy).authTokens),
     notes: notesOf(one, type),
   }
+  const oauth = one('oauth') ?? one('auth')
   const requests = one('requestInit')
   return type === 'stdio'
     ? { ...shared, command: command!, args, env: textsOf(one('env')), headers: {} }
     : {
         ...{ ...shared, args: [], env: {}, url: url! },
         headers: { ...textsOf(isObject(requests) ? requests.headers : {}), ...textsOf(one('headers')) },
+        ...((isObject(oauth) || oauth === 'oauth') && { oauth: oauthOf(isObject(oauth) ? oauth : {}) }),
       }
 }
 
@@ -182,7 +184,6 @@ function notesOf(one: (key: string) => Json | undefined, type: ClientServer['typ
     one('cwd') !== undefined && 'its `cwd` is not kept: the process starts in the folder of the gateway',
     one('envFile') !== undefined &&
       'its `envFile` is not read: set those variables for the gateway, and name them in `env`',
-    one('oauth') !== undefined && 'the client logs in to it by OAuth: add `credentials`',
     one('headersHelper') !== undefined && 'its `headersHelper` is not run: add `credentials` or `headers`',
   ].filter((note) => note !== false)
 }

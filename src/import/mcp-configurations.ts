@@ -1,7 +1,8 @@
 import { stringify } from 'yaml'
 import { readConfiguration } from '../checks/index.ts'
 import { lintPractice } from '../checks/practice/index.ts'
-import type { Source } from '../config/index.ts'
+import { DEFAULT_TENANT, type Source } from '../config/index.ts'
+import { qualifiedName } from '../config/qualified-name.ts'
 import type { Finding } from '../findings/index.ts'
 import { type Json, type JsonObject, withoutComments } from '../json/index.ts'
 import { visible } from '../mcp/visible.ts'
@@ -9,6 +10,7 @@ import type { ImportedConfiguration } from '../openapi/index.ts'
 import { parseText } from '../openapi/open-document.ts'
 import { isHeaderName, namer, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
+import { isSecretHeader } from '../text/index.ts'
 import { type ClientServer, serversOfLine } from './bridges.ts'
 import { type ClientServers, clientServers } from './client-servers.ts'
 import { Texts, type Variable, Variables } from './secret-variables.ts'
@@ -18,6 +20,8 @@ export interface ImportedServers {
   skipped: { name: string; reason: string }[]
   /** Omitted settings of imported servers. */
   notes: { name: string; note: string }[]
+  /** Names for `plantgw login` of servers that may ask for it. */
+  logins: string[]
   /** Variables to set before the configurations are served. */
   variables: Variable[]
   /** Number of imported servers. */
@@ -66,16 +70,26 @@ export function importServers(source: Source, { name, prefix }: Options = {}): S
     entries.push({ name: own, server: serverOf(own, server, texts), auth, cors })
     for (const note of server.notes) notes.push({ name: own, note })
   }
+  const askers = entries.filter(
+    ({ server }) => (server.credentials as JsonObject | undefined)?.type === 'oauth',
+  )
   const rest = { skipped, notes, variables: variables.found, imported: entries.length }
   if (prefix === undefined || entries.length === 0)
-    return { ...rest, configurations: entries.map((one) => configuration(one.name, `/${one.name}`, [one])) }
+    return {
+      ...rest,
+      logins: askers.map((one) => one.name),
+      configurations: entries.map((one) => configuration(one.name, `/${one.name}`, [one])),
+    }
   if (new Set(entries.map(({ auth, cors }) => JSON.stringify([auth, cors]))).size > 1)
     return {
       fault:
         'their callers have different tokens or origins, so that they cannot have one endpoint: leave out --prefix',
     }
   const own = name ?? (slug(prefix) || 'servers')
-  return { ...rest, configurations: [configuration(own, prefix, entries)] }
+  const logins = askers.map((one) =>
+    qualifiedName({ tenant: DEFAULT_TENANT, name: own }, ...(one.name === own ? [] : [one.name])),
+  )
+  return { ...rest, logins, configurations: [configuration(own, prefix, entries)] }
 }
 
 /** A server, and what its router needs. */
@@ -110,29 +124,57 @@ function ofLines(text: string): ClientServers | { fault: string } {
 }
 
 function serverOf(name: string, server: ClientServer, texts: Texts): JsonObject {
-  const { type, command, args, env, url, headers, login, allowedTools, blockedTools } = server
+  const { type, command, args, env, url, headers, allowedTools, blockedTools } = server
   const values = (all: Record<string, string>, read: (key: string, value: string) => string) =>
     Object.fromEntries(Object.entries(all).map(([key, value]) => [key, read(key, literal(value))]))
+  const target = url === undefined ? undefined : texts.url(literal(url))
+  const sent = values(headers, (key, value) => texts.header(key, value))
+  const credentials = credentialsOf(server, { target, sent }, texts)
   return {
     name,
     type,
     ...(command !== undefined && { command: texts.args([command])[0]! }),
     ...(args.length > 0 && { args: texts.args(args) }),
     ...(Object.keys(env).length > 0 && { env: values(env, (key, value) => texts.env(key, value)) }),
-    ...(url !== undefined && { url: texts.url(literal(url)) }),
-    ...(Object.keys(headers).length > 0 && {
-      headers: values(headers, (key, value) => texts.header(key, value)),
-    }),
-    ...(login && {
-      credentials: {
-        type: 'clientCredentials',
-        tokenUrl: login.tokenUrl,
-        clientId: login.clientId,
-        clientSecret: texts.clientSecret(login.clientSecret),
-      },
-    }),
+    ...(target !== undefined && { url: target }),
+    ...(Object.keys(sent).length > 0 && { headers: sent }),
+    ...(credentials && { credentials }),
     ...(allowedTools && { allowedTools: allowedTools.map(unread) }),
     ...(blockedTools.length > 0 && { blockedTools: blockedTools.map(unread) }),
+  }
+}
+
+/**
+ * The `credentials` of a server. A hosted server whose file has no secret for it asks for the login of a person, or for nothing.
+ * @param made its URL and headers as they are written
+ */
+function credentialsOf(
+  { url = '', headers, login, oauth }: ClientServer,
+  { target, sent }: { target: string | undefined; sent: Record<string, string> },
+  texts: Texts,
+): JsonObject | undefined {
+  if (login) {
+    const { tokenUrl, clientId } = login
+    return {
+      type: 'clientCredentials',
+      tokenUrl,
+      clientId,
+      clientSecret: texts.clientSecret(login.clientSecret),
+    }
+  }
+  const names = Object.keys(headers)
+  if (names.some((name) => /^authorization$/i.test(name))) return undefined
+  const hasSecret =
+    target !== literal(url) || names.some((name) => isSecretHeader(name) || sent[name]?.includes('${'))
+  if (!/^https:/i.test(url) || (hasSecret && !oauth)) return undefined
+  const { clientId, clientSecret, scopes = [], resource } = oauth ?? {}
+  return {
+    ...{ type: 'oauth', for: 'gateway' },
+    ...(clientId !== undefined && { clientId: texts.clientId(clientId) }),
+    ...(clientId !== undefined &&
+      clientSecret !== undefined && { clientSecret: texts.clientSecret(clientSecret) }),
+    ...(scopes.length > 0 && { scopes: scopes.map(unread) }),
+    ...(resource !== undefined && { resource: unread(resource) }),
   }
 }
 

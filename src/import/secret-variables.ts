@@ -84,6 +84,11 @@ export class Texts {
     return this.#secret(value, 'caller_token', `a token of the callers of ${this.owner}`)
   }
 
+  /** It is no secret, but may be a variable. */
+  clientId(value: string): string {
+    return this.#plain(value, `the client of ${this.owner}`)
+  }
+
   clientSecret(value: string): string {
     return this.#secret(value, upper(this.owner, 'client_secret'), `the client secret of ${this.owner}`)
   }

@@ -266,6 +266,10 @@ function loginOf(
   const security = operations.map((one) => one.security)
   const token = fetchedToken(security, schemes, name, refs)
   if (!token) notes.push(...unfetchedNotes(security, schemes, name, refs))
+  else if (token.authorizationUrl !== undefined)
+    notes.push(
+      `${token.scheme}: one person logs in for all callers: register the gateway as a client of the API, add \`vault\` to the settings, and run \`plantgw login\` with the name of the configuration`,
+    )
   return token
 }
 

@@ -39,10 +39,12 @@ export function credentialsOf(
   return { ...noCredentials(), missing }
 }
 
-/** A token that the gateway fetches for every operation (RFC 6749, 4.4). */
+/** A token that the gateway fetches for every operation. */
 export interface FetchedToken {
   scheme: string
   tokenUrl: string
+  /** Where the operator logs in (RFC 6749, 4.1); absent: the gateway has credentials of its own (4.4). */
+  authorizationUrl?: string
   /** Environment variables of the client. */
   clientId: string
   clientSecret: string
@@ -60,17 +62,24 @@ export function fetchedToken(
   const [scheme, ...others] = new Set(alternatives.flatMap((one) => Object.keys(one)))
   if (scheme === undefined || others.length > 0) return undefined
   const [, own] = readable(schemes, refs).find(([key]) => key === scheme) ?? []
-  // Swagger 2.0 calls the flow `application`.
-  const flow = own?.flow === 'application' ? own : mapOf(mapOf(own?.flows).clientCredentials)
-  const tokenUrl = textOf(flow.tokenUrl)
-  if (own?.type !== 'oauth2' || tokenUrl === undefined || !/^https:\/\/[^\s@#{}$]+$/.test(tokenUrl))
-    return undefined
+  if (own?.type !== 'oauth2') return undefined
+  // Swagger 2.0 calls the flows `application` and `accessCode`.
+  const urlsOf = (old: string, flow: string) => {
+    const given = own.flow === old ? own : mapOf(mapOf(own.flows)[flow])
+    const urls = [given.tokenUrl, given.authorizationUrl].map(textOf)
+    return urls.map((url) => (/^https:\/\/[^\s@#{}$]+$/.test(url ?? '') ? url : undefined))
+  }
+  const [fetched] = urlsOf('application', 'clientCredentials')
+  const [byCode, authorizationUrl] = fetched === undefined ? urlsOf('accessCode', 'authorizationCode') : []
+  const tokenUrl = fetched ?? (authorizationUrl === undefined ? undefined : byCode)
+  if (tokenUrl === undefined) return undefined
   const scopes = alternatives.flatMap((one) =>
     listOf(one[scheme]).filter((scope) => typeof scope === 'string'),
   )
   const { variable } = sourceOf(scheme, name)
   return {
-    ...{ scheme, tokenUrl, clientId: `${variable}_CLIENT_ID`, clientSecret: `${variable}_CLIENT_SECRET` },
+    ...{ scheme, tokenUrl, ...(authorizationUrl !== undefined && { authorizationUrl }) },
+    ...{ clientId: `${variable}_CLIENT_ID`, clientSecret: `${variable}_CLIENT_SECRET` },
     scopes: [...new Set(scopes as string[])].filter((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)),
   }
 }
@@ -90,20 +99,8 @@ export function unfetchedNotes(
     .map(([scheme, own]) => {
       const kind = own.type === 'oauth2' ? 'OAuth' : 'OpenID Connect'
       const { variable } = sourceOf(scheme, name)
-      return `${scheme}: the login by ${kind} is not imported. Calls send the token in ${variable}, which the gateway does not renew; to let it log in, write \`credentials\` of the server${loginOf(own, variable)}`
+      return `${scheme}: the login by ${kind} is not imported. Calls send the token in ${variable}, which the gateway does not renew; to let it log in, write \`credentials\` of the server`
     })
-}
-
-/** The `credentials` with which persons log in by an authorization code (RFC 6749, 4.1); empty: the document does not say how. */
-function loginOf({ flow, flows, ...own }: JsonObject, variable: string): string {
-  // Swagger 2.0 calls the flow `accessCode`.
-  const code = flow === 'accessCode' ? own : mapOf(mapOf(flows).authorizationCode)
-  const urls = [textOf(code.authorizationUrl), textOf(code.tokenUrl)]
-  const [authorizationUrl, tokenUrl] = urls.filter((url) => /^https:\/\/[^\s@#{},`"]+$/.test(url ?? ''))
-  if (tokenUrl === undefined) return ''
-  const client = `clientId: "\${${variable}_CLIENT_ID}", clientSecret: "\${${variable}_CLIENT_SECRET}"`
-  const keys = [`authorizationUrl: ${authorizationUrl}`, `tokenUrl: ${tokenUrl}`, client]
-  return `: \`{ type: oauth, for: caller, ${keys.join(', ')} }\`, or \`for: gateway\``
 }
 
 function noCredentials(): Credentials {

@@ -55,9 +55,12 @@ export function configurationYaml(written: Written): string {
 /** Stands for the `$` of a variable until the document's own texts are escaped; no document can contain it. */
 const VARIABLE = `$${randomBytes(6).toString('hex')}`
 
-function credentialsOf({ tokenUrl, clientId, clientSecret, scopes }: FetchedToken): JsonObject {
+function credentialsOf(token: FetchedToken): JsonObject {
+  const { authorizationUrl, tokenUrl, clientId, clientSecret, scopes } = token
   return {
-    ...{ type: 'clientCredentials', tokenUrl },
+    ...(authorizationUrl === undefined
+      ? { type: 'clientCredentials', tokenUrl }
+      : { type: 'oauth', for: 'gateway', authorizationUrl, tokenUrl }),
     ...{ clientId: `${VARIABLE}{${clientId}}`, clientSecret: `${VARIABLE}{${clientSecret}}` },
     ...(scopes.length > 0 && { scopes }),
   }

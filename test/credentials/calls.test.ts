@@ -322,6 +322,20 @@ describe('credentials of MCP servers', () => {
     assert.ok(!JSON.stringify(logged).includes(first))
   })
 
+  test('with `type: oauth` are asked for once the server refuses a request without them', async (t) => {
+    const tokens = await tokenServer(t)
+    const server = await mcp(t, tokens)
+    const { base } = await gatewayHere(t, proxy({ type: 'oauth', for: 'gateway' }, server))
+    const refused = (await open(`${base}/p/mcp`)).initialized.error?.message
+    assert.equal(
+      refused,
+      'The server shop needs a login: add `vault` to the settings, then run `plantgw login test/shop`',
+    )
+    tokens.live.set('', 'anyone')
+    assert.match(await (await open(`${base}/p/mcp`)).call('a'), /^s1 of \w+ for \w+: $/)
+    assert.ok(server.asked.every(({ headers }) => headers.authorization === undefined))
+  })
+
   test('that cannot be fetched are an error that names the server', async (t) => {
     const tokens = await tokenServer(t)
     const server = await mcp(t, tokens)

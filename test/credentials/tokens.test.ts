@@ -57,7 +57,9 @@ async function sent(header: SentHeader | Fault | undefined | Promise<SentHeader 
   return one.value.replace(/^Bearer /, '')
 }
 
-async function fault(header: SentHeader | Fault | Promise<SentHeader | Fault>): Promise<Fault> {
+async function fault(
+  header: SentHeader | Fault | undefined | Promise<SentHeader | Fault | undefined>,
+): Promise<Fault> {
   const one = await header
   assert.ok(one instanceof Fault)
   return one

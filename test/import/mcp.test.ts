@@ -7,6 +7,9 @@ import { served } from '../support/served.ts'
 import type { Loose } from '../support/wire.ts'
 import { findingsIn } from './sound.ts'
 
+/** The login of the operator that a hosted server may ask for. */
+const LOGIN = { type: 'oauth', for: 'gateway' }
+
 async function imported(text: string): Promise<ImportedServers & { servers: Loose }> {
   const made = importServers({ file: 'mcp.json', text })
   assert.ok(made.fault === undefined && !made.findings, JSON.stringify(made))
@@ -114,6 +117,33 @@ describe('files of clients', () => {
     assert.equal(made.servers.one.headers.Authorization, '${ONE_TOKEN}')
     assert.equal(made.servers.two.url, 'https://mcp.example.com/mcp?apiKey=${TWO_API_KEY}&team=x')
     assert.deepEqual(made.servers.two.blockedTools, ['drop'])
+  })
+
+  test('a hosted server without a secret asks for a login; Claude Code, Cursor and Gemini name the client', async () => {
+    const url = 'https://mcp.example.com/mcp'
+    const made = await imported(
+      JSON.stringify({
+        mcpServers: {
+          plain: { url },
+          key: { url, headers: { 'X-Api-Key': 'abcdefghijkl' } },
+          token: { url, headers: { authorization: 'Bearer abcdefghijkl' }, oauth: {} },
+          claude: { type: 'http', url, oauth: { clientId: 'me', callbackPort: 8080, scopes: 'a b' } },
+          cursor: { url, auth: { CLIENT_ID: '${env:ID}', CLIENT_SECRET: 'abcdefgh', scopes: ['a:b'] } },
+          fast: { url, headers: { 'X-Api-Key': 'abcdefghijkl' }, auth: 'oauth' },
+        },
+      }),
+    )
+    const credentials = Object.values<Loose>(made.servers).map((server) => server.credentials)
+    assert.deepEqual(credentials, [
+      LOGIN,
+      undefined,
+      undefined,
+      { ...LOGIN, clientId: 'me', scopes: ['a', 'b'] },
+      { ...LOGIN, clientId: '${ID}', clientSecret: '${CURSOR_CLIENT_SECRET}', scopes: ['a:b'] },
+      LOGIN,
+    ])
+    assert.deepEqual(made.logins, ['plain', 'claude', 'cursor', 'fast'])
+    assert.deepEqual(made.notes, [{ name: 'claude', note: 'its `oauth.callbackPort` is not imported' }])
   })
 
   test('VS Code: `servers` with comments, `inputs`, and the servers of its settings', async () => {
@@ -239,7 +269,7 @@ describe('command lines', () => {
     ],
     [
       'supergateway --streamableHttp=https://mcp.example.com/mcp',
-      { name: 'example', type: 'streamable-http', url: 'https://mcp.example.com/mcp' },
+      { name: 'example', type: 'streamable-http', url: 'https://mcp.example.com/mcp', credentials: LOGIN },
     ],
     [
       '$ uvx mcp-proxy --port 8080 -e A b -- uvx mcp-server-git -r .',
@@ -256,7 +286,24 @@ describe('command lines', () => {
     ],
     [
       'npx mcp-remote https://mcp.example.com/mcp',
-      { name: 'example', type: 'streamable-http', url: 'https://mcp.example.com/mcp' },
+      { name: 'example', type: 'streamable-http', url: 'https://mcp.example.com/mcp', credentials: LOGIN },
+    ],
+    [
+      `npx mcp-remote http://localhost:3000/mcp`,
+      { name: 'localhost', type: 'streamable-http', url: 'http://localhost:3000/mcp' },
+    ],
+    [
+      `mcp-remote https://mcp.example.com/v1/sse --resource https://x.example.com/ --static-oauth-client-info '{"client_id":"me","client_secret":"abcdefgh"}' --static-oauth-client-metadata '{"scope":"a b"}'`,
+      {
+        name: 'example',
+        type: 'sse',
+        url: 'https://mcp.example.com/v1/sse',
+        credentials: {
+          ...LOGIN,
+          ...{ clientId: 'me', clientSecret: '${EXAMPLE_CLIENT_SECRET}' },
+          ...{ scopes: ['a', 'b'], resource: 'https://x.example.com/' },
+        },
+      },
     ],
     [
       'uvx mcp-server-time --local-timezone UTC',

@@ -70,10 +70,9 @@ describe('an unused part of the input is reported', () => {
     [
       'npx mcp-remote https://mcp.example.com/mcp 3334 --debug --static-oauth-client-info {"client_secret":"s"}',
       [
-        'if it asks for a login, write `credentials: { type: oauth, for: gateway }`, and run `plantgw login`; or `for: caller`, so that each caller logs in',
         '`3334` behind the URL is not imported',
         '`--debug` is not imported: use `logger.level` of the settings',
-        '`--static-oauth-client-info` is not imported: add `credentials` to the server',
+        '`--static-oauth-client-info` is not imported: add it to `credentials` of the server',
       ],
     ],
     [

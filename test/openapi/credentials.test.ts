@@ -280,6 +280,47 @@ test('a client credentials flow becomes `credentials` of the server, with the sc
   assert.doesNotMatch(text, /Authorization/)
 })
 
+test('an authorization code flow becomes a login of the operator, in OpenAPI and in Swagger 2.0', () => {
+  const urls = {
+    authorizationUrl: 'https://auth.example.com/authorize',
+    tokenUrl: 'https://auth.example.com/token',
+  }
+  const security = [{ login: ['read'] }]
+  const flows = { authorizationCode: { ...urls, scopes: { read: 'Reads' } } }
+  const made = imported(
+    operation({ security }, { components: { securitySchemes: { login: { type: 'oauth2', flows } } } }),
+  )
+  const [{ text, variables }] = made.configurations as [(typeof made.configurations)[0]]
+  const env = { SHOP_LOGIN_CLIENT_ID: 'id', SHOP_LOGIN_CLIENT_SECRET: 'secret' }
+  const { configuration, findings } = readConfiguration({ file: '-', text }, env)
+  assert.deepEqual(findings, [])
+  const { type, clientId, clientSecret, scopes, ...rest } = configuration!.servers[0]!.credentials!
+  assert.deepEqual(
+    [type, rest.for, clientId, clientSecret, scopes],
+    ['oauth', 'gateway', 'id', 'secret', ['read']],
+  )
+  assert.deepEqual([rest.authorizationUrl, rest.tokenUrl], Object.values(urls))
+  assert.deepEqual(
+    variables.map(({ name }) => name),
+    Object.keys(env),
+  )
+  assert.match(made.notes.join(), /^login: one person logs in for all callers: .* run `plantgw login`/)
+  const old = {
+    swagger: '2.0',
+    info: { title: 'Shop', version: '1' },
+    host: 'shop.example.com',
+    schemes: ['https'],
+    paths: { '/x': { get: { security, responses: {} } } },
+    securityDefinitions: {
+      login: { type: 'oauth2', flow: 'accessCode', ...urls, scopes: { read: 'Reads' } },
+    },
+  }
+  assert.match(
+    imported(old).configurations[0]!.text,
+    /type: oauth\n +for: gateway\n +authorizationUrl: https:/,
+  )
+})
+
 test('a login by OAuth or OpenID Connect that is not imported is said', () => {
   const notes = (securitySchemes: object, security: object[]) =>
     imported(operation({ security }, { components: { securitySchemes } })).notes
@@ -288,15 +329,6 @@ test('a login by OAuth or OpenID Connect that is not imported is said', () => {
   assert.match(
     notes({ login: code }, [{ login: [] }]).join(),
     /^login: the login by OAuth is not imported\. Calls send the token in SHOP_LOGIN, which the gateway does not/,
-  )
-  const authorizationUrl = 'https://a.example.com/authorize'
-  const whole = {
-    type: 'oauth2',
-    flows: { authorizationCode: { ...code.flows.authorizationCode, authorizationUrl } },
-  }
-  assert.match(
-    notes({ login: whole }, [{ login: [] }]).join(),
-    /write `credentials` of the server: `\{ type: oauth, for: caller, authorizationUrl: https:\/\/a\.example\.com\/authorize, tokenUrl: https:\/\/a\.example\.com\/token, clientId: "\$\{SHOP_LOGIN_CLIENT_ID\}", clientSecret: "\$\{SHOP_LOGIN_CLIENT_SECRET\}" \}`, or `for: gateway`$/,
   )
   assert.equal(notes({ login: code, sso: oidc }, [{ login: [] }, { sso: [] }]).length, 2)
   assert.deepEqual(notes({ login: code, key: { type: 'http', scheme: 'bearer' } }, [{ key: [] }]), [])

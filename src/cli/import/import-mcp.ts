@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { importServers } from '../../import/mcp-configurations.ts'
+import { shellWord } from '../../text/index.ts'
 import { printFindings } from '../output.ts'
+import { ownCommand } from '../own-command.ts'
 import { fetchText } from './fetch-text.ts'
 import { configurationName, urlPrefix, withEnv } from './import-options.ts'
 import { count, finish, type OutputFlags, reasons } from './report.ts'
@@ -34,7 +36,7 @@ async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promi
     process.stderr.write(`plantgw: no MCP servers in ${file}: ${made.fault}\n`)
     return 1
   }
-  const { configurations, skipped, notes, variables, imported } = made
+  const { configurations, skipped, notes, logins, variables, imported } = made
   const isWritten = flags.output !== undefined
   const several = configurations.length > 1
   if (!isWritten && flags.format === 'text' && several)
@@ -55,11 +57,14 @@ async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promi
       ],
       files: new Map(configurations.map((one) => [pathOf(one.name), { text: one.text, about: one.prefix }])),
       variables,
-      ...(several && {
-        advice: ['', 'To serve all of them at one endpoint, import again with', '  --prefix /all'],
-      }),
+      advice: [
+        ...(logins.length > 0 ? loginLines(logins) : []),
+        ...(several
+          ? ['', 'To serve all of them at one endpoint, import again with', '  --prefix /all']
+          : []),
+      ],
       json: {
-        ...{ skipped, notes },
+        ...{ skipped, notes, logins },
         configurations: configurations.map((one) => ({
           ...{ name: one.name, prefix: one.prefix },
           ...(isWritten ? { file: pathOf(one.name) } : { text: one.text }),
@@ -68,4 +73,13 @@ async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promi
     },
     flags,
   )
+}
+
+/** What to do where a server asks for the login of a person. */
+function loginLines(names: readonly string[]): string[] {
+  return [
+    '',
+    `Where one of these asks for a login, add \`vault\` to the settings (\`${ownCommand('.')} explain missing-vault\`), and run`,
+    ...names.map((name) => `  ${ownCommand('.')} login ${shellWord(name)}`),
+  ]
 }

@@ -125,7 +125,7 @@ export class Http {
   async #login(to: Resolved, request: HttpRequest, credential: Credential): Promise<HttpAnswer | Fault> {
     const header = await credential.header()
     if (header instanceof Fault) return header
-    const answer = await this.#once(withHeader(to, header), request)
+    const answer = await this.#once(header ? withHeader(to, header) : to, request)
     if (answer instanceof Fault) return answer
     const other = await afterRefusal(credential, header, answer)
     if (other === undefined) return answer
