@@ -99,6 +99,8 @@ export class Upstream {
   /** A connection opened to probe the server, reused for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
   #closed = false
+  /** Of the last start; undefined: it has answered since then. */
+  #failure: string | undefined
   readonly #faults = new Set<string>()
   readonly #masksOf: ReturnType<typeof masksOf>
   readonly #options: {
@@ -192,12 +194,24 @@ export class Upstream {
 
   /** Records a failure to connect; the gateway's own refusals and missing logins do not count. */
   startFailed(key: string, { kind, message, login }: Fault): void {
-    if (kind !== 'busy' && !login) this.starts.failed(key, message)
+    if (kind === 'busy' || login) return
+    this.starts.failed(key, message)
+    this.#failure = message
   }
 
-  /** Why the server is not called now, without duplicates. */
+  /** Records that the server has answered. */
+  started(key: string): void {
+    this.starts.worked(key)
+    this.#failure = undefined
+    this.#options.children.failure = undefined
+  }
+
+  /** Why the server failed last and has not answered since then, or is not called now; without duplicates. */
   faults(): string[] {
-    return [...this.starts.faults(), ...(this.resilience?.faults() ?? [])]
+    const { children, logMask } = this.#options
+    const failure = children.fault(logMask) ?? this.#failure
+    const starts = failure === undefined ? this.starts.faults() : [failure]
+    return [...starts, ...(this.resilience?.faults() ?? [])]
   }
 
   /** Number of live connections. */
@@ -304,7 +318,7 @@ export class Upstream {
     const { server, transport } = this.definition
     if (!transport.startsProcess || this.#closed || this.#probed) return
     if (this.#live.size >= server.maxSessions) return
-    if (!this.starts.refusal(resolved.key)) this.keepProbed(this.#open(resolved), resolved.key)
+    if (!this.faults().length) this.keepProbed(this.#open(resolved), resolved.key)
   }
 
   takeProbed(key: string): RpcClient | undefined {

@@ -147,8 +147,10 @@ function startItem({ dataset }) {
     const { prefix, kind, name } = dataset
     const rest = { prefix, [kind]: name, ...(authorization && { authorization }), ...more }
     read()
-    // The text as it is written, as numbers may be more exact than JavaScript's.
-    const body = `{"arguments":${json.value || '{}'},${JSON.stringify(rest).slice(1)}`
+    // The texts as they are written, as numbers may be more exact than JavaScript's.
+    const isMirrored = dataset.schema.includes('x-mcp-header')
+    const schema = isMirrored ? `"schema":${dataset.schema},` : ''
+    const body = `{"arguments":${json.value || '{}'},${schema}${JSON.stringify(rest).slice(1)}`
     const headers = { 'content-type': 'application/json' }
     return fetch(`${CONSOLE}/${what}`, { method: 'POST', headers, body, signal })
   }

@@ -5,7 +5,7 @@ import { Cancellation, type RecordedCall } from '../../mcp/index.ts'
 import type { CallContext } from '../../tools/index.ts'
 import { requestText } from '../../tools/request-text.ts'
 import { type Asked, boundedStream, HEADERS, MAX_UNREAD, objectIn, refusal, routesOf } from './asked.ts'
-import { expanded, ITEM_KINDS, type ItemKind, listItems } from './items.ts'
+import { expanded, ITEM_KINDS, type ItemKind } from './items.ts'
 
 /** Parameters of `render`, `call` and `complete`. */
 interface Wanted {
@@ -68,11 +68,10 @@ export async function call(asked: Asked): Promise<HttpResponse> {
   if (!parts.calls) return refusal(403, 'Calls from the console are off')
   const found = await wanted(asked)
   if (found instanceof HttpResponse) return found
-  const { route, kind, authorization } = found
+  const { route, kind, authorization, value } = found
   const params = paramsOf(found)
-  const list = kind.name === 'tool' ? await listItems(route, parts.source, kind) : []
-  const definition = typeof list === 'string' ? undefined : list.find(({ name }) => name === found.name)
-  const inputSchema = isObject(definition?.inputSchema) ? definition.inputSchema : undefined
+  // The page has it from the server, which would have to be asked again.
+  const inputSchema = isObject(value.schema) ? value.schema : undefined
   const body = boundedStream(async (send, signal) => {
     let recorded: RecordedCall | undefined
     const answer = await parts.source.ask({

@@ -106,8 +106,8 @@ export interface ProxyStatus {
   /** Names of the servers. */
   servers: string[]
   /**
-   * `starting`: the start at load is running; `failing`: that start or the last connection failed; `idle`: nothing is
-   * open.
+   * `starting`: the start at load is running; `failing`: a start failed or a child ended with an error, and the server
+   * has not answered since then; `idle`: nothing is open.
    */
   state: 'idle' | 'starting' | 'connected' | 'failing'
   /** Number of client sessions. */
@@ -355,8 +355,11 @@ class ProxyBackend implements McpProxy, ServerUser {
     const members = this.members.map(({ member }) => member)
     const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
     const atLoad = members.map((member) => member.atLoad())
-    const failed = atLoad.flatMap((fault) => (fault instanceof Fault ? fault.message : []))
-    const faults = [...new Set([...failed, ...members.flatMap(({ upstream }) => upstream.faults())])]
+    const faultsOf = ({ upstream }: UpstreamServer, i: number) => {
+      const [own, start] = [upstream.faults(), atLoad[i]]
+      return !own.length && start instanceof Fault ? [start.message] : own
+    }
+    const faults = [...new Set(members.flatMap(faultsOf))]
     const declarations = members.flatMap(({ upstream }) => upstream.declarationFaults())
     const open = connections + sessions.size > 0 ? 'connected' : 'idle'
     return {

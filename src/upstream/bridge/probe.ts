@@ -27,6 +27,8 @@ const STATELESS_CODES = new Set<unknown>([-32020, -32021, -32022])
 export class Probe {
   readonly #known = new Map<string, { protocol: Protocol; at: number }>()
   readonly #probing = new Map<string, Promise<Protocol | Fault>>()
+  /** Whether the last child ended at the handshake, too. */
+  #hasFailed = false
 
   constructor(
     private readonly upstream: Upstream,
@@ -76,16 +78,20 @@ export class Probe {
     if (client instanceof Fault) return client
     const hello = helloForAll(helloOf(params ?? {}))
     const deadline = performance.now() + upstream.definition.server.startupTimeout
-    const { answer, begun } = await this.#discover(client, hello)
+    const asked = this.#hasFailed ? this.#greet(client, hello) : this.#discover(client, hello)
+    const { answer, begun } = await asked
     if (answer instanceof Fault) {
       client.close()
       // A server may exit or misbehave at an unknown method, so another child gets a handshake.
       const misbehaved = answer.kind === 'lost' || answer.kind === 'invalid'
-      if (misbehaved && params && !begun && (await this.#handshake(resolved, hello, deadline)))
-        return 'session'
+      if (misbehaved && params && !begun) {
+        if (await this.#handshake(resolved, hello, deadline)) return 'session'
+        this.#hasFailed = true
+      }
       upstream.startFailed(resolved.key, answer)
       return answer
     }
+    this.#hasFailed = false
     const protocol = protocolOf(answer)
     if (protocol === 'stateless') stateless.adopt(client, resolved)
     else {
@@ -124,6 +130,14 @@ export class Probe {
     return { answer, ...(begun && { begun }) }
   }
 
+  /** One child for a server that ended at both questions: a handshake first, as every session-based server answers it. */
+  async #greet(client: RpcClient, hello: Hello): Promise<{ answer: Answer; begun?: Promise<Answer> }> {
+    const { startupTimeout } = this.upstream.definition.server
+    const begun = initialize(client, hello, this.stateless.version, startupTimeout)
+    const answer = await begun
+    return answer instanceof Fault || isResult(answer) ? { answer, begun } : this.#discover(client, hello)
+  }
+
   /** @param deadline of the whole start, by `performance.now()` */
   async #handshake(resolved: Resolved, hello: Hello, deadline: number): Promise<boolean> {
     const client = this.upstream.connect(resolved, NO_EVENTS)
@@ -140,7 +154,10 @@ export class Probe {
       client.close()
       return false
     }
-    if (answer) client.handshake = { by: keyOfHello(hello), result: answer.result }
+    if (answer) {
+      client.handshake = { by: keyOfHello(hello), result: answer.result }
+      this.upstream.started(key)
+    }
     this.upstream.keepProbed(client, key)
     return true
   }

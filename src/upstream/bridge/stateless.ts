@@ -87,12 +87,12 @@ export class StatelessUpstream implements Stateless {
 
   /** Uses the probed child for callers with the same template values. */
   adopt(client: RpcClient, { key }: Resolved): SharedChild {
-    const { name, starts } = this.upstream
+    const { name } = this.upstream
     const child: SharedChild = new SharedChild(client, key, name, {
       listChanged: this.#headers.forget,
-      closed: ({ message }) => {
+      closed: (fault) => {
         this.#children.delete(child)
-        if (!child.proven) starts.failed(key, message)
+        if (!child.proven) this.upstream.startFailed(key, fault)
       },
     })
     this.#children.add(child)
@@ -122,7 +122,7 @@ export class StatelessUpstream implements Stateless {
     const child = this.#childFor(resolved)
     if (child instanceof Fault) return child
     const answer = await child.request(call)
-    if (!(answer instanceof Fault)) this.upstream.starts.worked(resolved.key)
+    if (!(answer instanceof Fault)) this.upstream.started(resolved.key)
     return answer
   }
 

@@ -183,7 +183,7 @@ export class PooledSession {
       if (!this.#lost) upstream.startFailed(resolved.key, result)
       return this.#end(result)
     }
-    upstream.starts.worked(resolved.key)
+    upstream.started(resolved.key)
     client.notify('notifications/initialized')
     return result
   }

@@ -224,7 +224,7 @@ export class ChannelSession implements UpstreamSession {
 
   async #open({ id, params }: Request): Promise<Reply | Fault> {
     const { upstream, resolved } = this.#options
-    const { starts, definition } = upstream
+    const { definition } = upstream
     const client = this.#connect()
     if (client instanceof Fault) return client
     const onMessage = (raw: JsonObject) => this.#events.message(readMessage(raw), stringify(raw))
@@ -238,7 +238,7 @@ export class ChannelSession implements UpstreamSession {
       this.#client = undefined
       return answer
     }
-    starts.worked(resolved.key)
+    upstream.started(resolved.key)
     if (isObject(answer.result)) this.#revision ??= answer.result.protocolVersion
     const raw = { ...answer, id }
     return { raw, text: stringify(raw) }

@@ -167,12 +167,18 @@ export class StdioChannel implements Channel {
     } else log.debug({ ...this.#about, how }, 'mcp server ended')
     const kind = this.pid === undefined ? 'unreachable' : 'lost'
     const why = this.#lacksPort ? `: a port that it listens on is in use. ${ONE_PROCESS}` : ''
-    if (!this.#closing) this.events.closed(new Fault(kind, `The server ${name} ${how}${why}`))
+    const reason = `The server ${name} ${how}${why}`
+    // A server may end itself after a while without calls.
+    if (!this.#closing && how !== EXITED) children.failure = { pid: this.pid, reason }
+    if (!this.#closing) this.events.closed(new Fault(kind, reason))
     this.#closing = true
     this.#outgoing.close()
     for (const reservation of this.#unfinished) reservation.free()
   }
 }
+
+const EXIT = 'ended with exit code'
+const EXITED = `${EXIT} 0`
 
 /** How programs report that their port is in use. */
 const PORT_IN_USE = /EADDRINUSE|address already in use/i
@@ -232,9 +238,7 @@ export function startChild(
       killGroup(pid, 'SIGKILL')
       if (pid !== undefined) groupEnded(pid)
     })
-    child.once('close', (code, signal) =>
-      resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
-    )
+    child.once('close', (code, signal) => resolve(signal ? `was ended by ${signal}` : `${EXIT} ${code}`))
   })
   child.stdin.on('error', () => {})
   return {

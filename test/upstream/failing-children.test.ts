@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { modern } from '../support/client.ts'
+import { gatewayHere } from '../support/gateway.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { until } from '../support/until.ts'
+
+const TIMEOUT = { timeout: 60_000 }
+
+/** A server that ends at the method that a file names (`start`: at once), or works if it names another. */
+const PROGRAM = `
+const { appendFileSync, readFileSync } = require('node:fs')
+const [starts, mode] = process.argv.slice(2)
+appendFileSync(starts, 'x')
+const end = (method) => {
+  if (readFileSync(mode, 'utf8') !== method) return false
+  process.stderr.write('starting\\ncannot read the database\\n', () => process.exit(3))
+  return true
+}
+const answer = (id, more) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...more }))
+const RESULTS = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } }),
+  'tools/list': () => ({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),
+  'tools/call': () => ({ content: [{ type: 'text', text: 'gone' }] }),
+}
+if (!end('start'))
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (end(method) || id === undefined) return
+    const result = RESULTS[method]?.(params)
+    answer(id, result ? { result } : { error: { code: -32601, message: 'unknown' } })
+  })
+`
+
+async function world(t: TestContext, mode: string) {
+  const folder = temporaryFolder(t)
+  const [program, starts, file] = ['program.cjs', 'starts', 'mode'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  writeFileSync(program, PROGRAM)
+  writeFileSync(starts, '')
+  const become = (next: string) => writeFileSync(file, next)
+  become(mode)
+  const server = { name: 'x', type: 'stdio', command: process.execPath, args: [program, starts, file] }
+  const gateway = await gatewayHere(t, {
+    name: 'x',
+    routers: [{ server: 'x', prefix: '/x' }],
+    mcpServers: [server],
+  })
+  return {
+    become,
+    /** Children that were started since the last question. */
+    started() {
+      const { length } = readFileSync(starts, 'utf8')
+      writeFileSync(starts, '')
+      return length
+    },
+    call: () => modern(`${gateway.base}/x/mcp`).call('go'),
+    async status() {
+      const { prefixes } = (await (await fetch(`${gateway.base}/_status`)).json()) as {
+        prefixes: [{ upstream: { state: string; faults?: string[] } }]
+      }
+      return prefixes[0].upstream
+    },
+  }
+}
+
+const FAULT = 'The server x ended with exit code 3; its last line on standard error: cannot read the database'
+
+test(
+  'a server whose children end at their start fails until one answers, and each attempt starts one',
+  TIMEOUT,
+  async (t) => {
+    const { become, started, call, status } = await world(t, 'start')
+    assert.equal((await status()).state, 'idle')
+    assert.match(await call(), /ended with exit code 3/)
+    // The first question may have been the reason, so another child gets another one.
+    assert.equal(started(), 2)
+    const { state, faults } = await status()
+    assert.deepEqual({ state, faults }, { state: 'failing', faults: [FAULT] })
+    assert.match(await call(), /ended with exit code 3/)
+    assert.equal(started(), 1)
+    assert.match(await call(), /It failed twice|It failed 2 times in a row; the next attempt is in 1 s/)
+    assert.equal(started(), 0)
+    // The reason stays after the pause.
+    await until(async () => /; the call was not repeated$/.test(await call()))
+    assert.equal(started(), 1)
+    assert.deepEqual((await status()).faults, [FAULT])
+    become('well')
+    await until(async () => (await call()) === 'gone')
+    const well = await status()
+    assert.deepEqual([well.state, well.faults], ['connected', undefined])
+  },
+)
+
+test('a server whose children end at an unknown method is repaired, and found again', TIMEOUT, async (t) => {
+  const { become, started, call, status } = await world(t, 'server/discover')
+  assert.equal(await call(), 'gone')
+  assert.equal((await status()).state, 'connected')
+  become('start')
+  await call()
+  started()
+  become('server/discover')
+  await until(async () => (await call()) === 'gone')
+  assert.equal((await status()).state, 'connected')
+})
+
+test('a server whose children end during calls fails', TIMEOUT, async (t) => {
+  const { become, call, status } = await world(t, 'tools/call')
+  assert.match(await call(), /ended with exit code 3/)
+  await until(async () => (await status()).state === 'failing')
+  assert.deepEqual((await status()).faults, [FAULT])
+  become('well')
+  await until(async () => (await call()) === 'gone')
+  assert.equal((await status()).state, 'connected')
+})
