@@ -118,7 +118,7 @@ export function userOf(read: Read, name: string, path: Path): User {
 /** How to correct `credentials` that fail. */
 export function credentialsHint({ name, credentials }: Pick<McpServer, 'name' | 'credentials'>): string {
   return credentials?.type === 'oauth'
-    ? 'Run `plantgw login` with the name of the server, and name the settings by --settings'
+    ? 'If there is a login, name the settings that have its `vault` by --settings'
     : `Correct \`credentials\` of \`${name}\``
 }
 

@@ -30,7 +30,7 @@ export async function withServerLogin(
   if (!settings) return 1
   if (!settings.vault)
     throw new Error(
-      'the settings have no `vault`, which keeps logins: add it, such as `vault: { key: "${PLANTGW_VAULT_KEY}" }`',
+      'the settings have no `vault`, which keeps logins: add `vault: { key: "${PLANTGW_VAULT_KEY}" }`, and set the variable to what `openssl rand -base64 32` prints',
     )
   const env = environmentOf(settings)
   const given = paths.length ? paths : usualPaths(settings)
