@@ -13,9 +13,6 @@ import { serverSpan } from './spans.ts'
 
 /** How sessions begin, and continue after a reload, for all transports. */
 
-/** Revision of a session before `initialize` negotiates one. */
-export const FIRST_REVISION = '2025-11-25'
-
 /** Opens a session before its `initialize`; returns the exceeded limit or a fault instead if that fails. */
 export function beginSession(
   context: RequestContext,

@@ -28,10 +28,30 @@ export function isStatelessRevision(version: unknown): boolean {
   return STATELESS_REVISIONS.includes(version as (typeof STATELESS_REVISIONS)[number])
 }
 
-/** JSON-RPC batches: allowed in 2025-03-26 and before, removed in 2025-06-18. */
-export function allowsBatches(revision: SessionRevision): boolean {
-  return revision <= '2025-03-26'
+/** Which revisions have a feature that others lack; as dates, they compare as texts. */
+const FEATURES = {
+  /** JSON-RPC batches; removed in 2025-06-18. */
+  batches: (revision) => revision <= '2025-03-26',
+  /** Questions to the user (Elicitation). */
+  elicitation: (revision) => revision >= '2025-06-18',
+  /** Links to resources in results (Tools, Resource Links). */
+  resourceLinks: (revision) => revision >= '2025-06-18',
+  /** Questions that send the user to a page (Elicitation, URL mode). */
+  urlElicitation: (revision) => revision >= '2025-11-25',
+  /** Events without data, from which a client resumes (Transports). */
+  emptyEvents: (revision) => revision === '2025-11-25',
+  /** Tasks that the client asks for; an extension in 2026-07-28. */
+  tasks: (revision) => revision === '2025-11-25',
+} satisfies Record<string, (revision: string) => boolean>
+
+/** Whether a revision has a feature. */
+export function has(feature: keyof typeof FEATURES, revision: string): boolean {
+  return FEATURES[feature](revision)
 }
+
+/** The revision of a session before `initialize` negotiates one; that of HTTP with SSE is older. */
+export const FIRST_REVISION: SessionRevision = '2025-11-25'
+export const FIRST_SSE_REVISION: SessionRevision = '2024-11-05'
 
 /** The revision of a session whose client requests `version` (2025-11-25, basic/lifecycle). */
 export function negotiate(version: string): SessionRevision {

@@ -7,15 +7,13 @@ import { type Answer, errorAnswer, faultAnswer, ownResult } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
 import { type KeptResult, type ResultOwner, readInTurn } from './kept-results.ts'
-import { INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
+import { has, INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
 
 /** URI prefix of a result as a resource, before its id. */
 const URI = 'plantgw-result:///'
 /** Characters of a part: default and maximum. */
 const USUAL = 20_000
 const MOST = 100_000
-/** First revision with resource links in results (2025-06-18, Resource Links). */
-const LINKS = '2025-06-18'
 
 /** The tool as listed in `tools/list`. */
 const DEFINITION = {
@@ -66,7 +64,7 @@ export function keeperOf(call: Call): Keep | undefined {
       if (handle === undefined) return undefined
       const id = replicas?.seal(handle) ?? handle
       const how = `For the rest, call \`${READ_RESULT}\` with \`id\`: "${id}".`
-      if (isSessionRevision(call.revision) && call.revision < LINKS) return { how }
+      if (!has('resourceLinks', call.revision)) return { how }
       return { how, link: linkTo(id, isJson, call) }
     })
   )

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../json/index.ts'
 import { ELICIT, outcomeOfAnswer } from './approval.ts'
 import type { ElicitationOutcome } from './call.ts'
+import { has } from './protocol.ts'
 import { MAX_QUESTIONS } from './questions.ts'
 
 /** The client of a session, and the call that it is asked about. */
@@ -16,7 +17,7 @@ export interface Asked {
 /** Asks the user of a session's client. */
 export async function askInSession(client: Asked, params: JsonObject): Promise<ElicitationOutcome> {
   // Earlier revisions have no elicitation, whatever the client declares.
-  if (!client.elicits || client.revision < '2025-06-18') return { outcome: 'unavailable' }
+  if (!client.elicits || !has('elicitation', client.revision)) return { outcome: 'unavailable' }
   const unavailable = (why: string): ElicitationOutcome => ({ outcome: 'unavailable', why })
   if (!client.isReachable())
     return unavailable('the client accepts no text/event-stream, on which it could be asked')

@@ -7,7 +7,7 @@ import { Fault } from './fault.ts'
 import type { Listing } from './listing.ts'
 import { visitRequired } from './login.ts'
 import { OwnCall } from './own-call.ts'
-import { messageOf, metaOf, ownRequest, progressTokenOf, type SessionRevision } from './protocol.ts'
+import { has, messageOf, metaOf, ownRequest, progressTokenOf, type SessionRevision } from './protocol.ts'
 import type { OwnAnswer } from './questions.ts'
 import { askInSession } from './session-approval.ts'
 import type { Reply } from './stream.ts'
@@ -126,7 +126,7 @@ export class SessionCall extends Call {
 
   override async visit(params: JsonObject): Promise<ElicitationOutcome | Answer> {
     const { session } = this
-    if (session.revision < '2025-11-25') return { outcome: 'unavailable' }
+    if (!has('urlElicitation', session.revision)) return { outcome: 'unavailable' }
     if (!session.visits || !session.isReachable(this)) return visitRequired(this, params)
     return askInSession(
       {

@@ -17,6 +17,7 @@ import { ANSWER_TIME } from './pending-input.ts'
 import { handle } from './pipeline.ts'
 import {
   errorText,
+  has,
   INVALID_REQUEST,
   isStray,
   type ListKind,
@@ -146,7 +147,7 @@ export class Session implements Resumable, ClientSession, CallSession {
   }
 
   get takesEmptyEvents(): boolean {
-    return this.revision === '2025-11-25'
+    return has('emptyEvents', this.revision)
   }
 
   /** Drops expired events. */

@@ -9,10 +9,11 @@ import { faultResponse, rpcError, tooMuch } from './http.ts'
 import { InFlight } from './in-flight.ts'
 import { listingOf } from './listing.ts'
 import { idInEnds, lineSplitter, oneLine } from './message-lines.ts'
-import { beginSession, FIRST_REVISION, handshake, migrate } from './opening.ts'
+import { beginSession, handshake, migrate } from './opening.ts'
 import {
-  allowsBatches,
   errorText,
+  FIRST_REVISION,
+  has,
   INTERNAL_ERROR,
   INVALID_REQUEST,
   type Message,
@@ -221,7 +222,7 @@ export class StdioConnection {
     const session = await this.#current(context, endpoint)
     if (!session) this.#refuse(received, INVALID_REQUEST, this.#refused ? REFUSED : NO_SESSION)
     else if (session instanceof Fault) this.#refuse(received, INTERNAL_ERROR, session.message)
-    else if (received.batch && !allowsBatches(session.revision)) {
+    else if (received.batch && !has('batches', session.revision)) {
       const message = `Protocol revision ${session.revision} has no batches`
       await this.#say(rpcError(400, { code: INVALID_REQUEST, message }))
     } else session.receive(context, received, endpoint)

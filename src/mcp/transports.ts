@@ -19,10 +19,12 @@ import {
   tooMuch,
 } from './http.ts'
 import { listingOf } from './listing.ts'
-import { beginSession, FIRST_REVISION, handshake, migrate } from './opening.ts'
+import { beginSession, handshake, migrate } from './opening.ts'
 import {
-  allowsBatches,
   errorText,
+  FIRST_REVISION,
+  FIRST_SSE_REVISION,
+  has,
   INTERNAL_ERROR,
   INVALID_REQUEST,
   isSessionRevision,
@@ -86,7 +88,7 @@ async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpRe
     context,
     endpoint,
     (session) => {
-      if (batch && !allowsBatches(session.revision)) {
+      if (batch && !has('batches', session.revision)) {
         const message = `Protocol revision ${session.revision} has no batches`
         return rpcError(400, { code: INVALID_REQUEST, message })
       }
@@ -274,8 +276,7 @@ export async function serveSse(
 ): Promise<HttpResponse> {
   if (context.method !== 'GET') return methodNotAllowed(context.method, 'GET')
   const { registry } = endpoint
-  // The revision is negotiated later; until then, the transport's own applies.
-  const session = beginSession(context, endpoint, { revision: '2024-11-05', onStream: true })
+  const session = beginSession(context, endpoint, { revision: FIRST_SSE_REVISION, onStream: true })
   if (typeof session === 'string') return tooMuch(session)
   if (session instanceof Fault) {
     const { kind, message } = session

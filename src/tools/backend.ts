@@ -16,6 +16,7 @@ import { missingCapability } from '../mcp/client-capabilities.ts'
 import { declaredParamHeaders, type ParamHeader } from '../mcp/mirror.ts'
 import {
   errorText,
+  has,
   INVALID_PARAMS,
   INVALID_REQUEST,
   isSessionRevision,
@@ -288,7 +289,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   capabilitiesFor(revision: string): JsonObject {
     const common = this.service.capabilities as JsonObject
     if (!this.hasTasks) return common
-    if (revision === '2025-11-25') return { ...common, tasks: TASKS_CAPABILITY }
+    if (has('tasks', revision)) return { ...common, tasks: TASKS_CAPABILITY }
     if (isSessionRevision(revision)) return common
     const extensions = isObject(common.extensions) ? common.extensions : {}
     return { ...common, extensions: { ...extensions, [TASKS_EXTENSION[1]]: {} } }

@@ -7,6 +7,7 @@ import {
   Cancellation,
   CLIENT_CAPABILITIES,
   declares,
+  has,
   INTERNAL_ERROR,
   INVALID_PARAMS,
   isObject,
@@ -104,7 +105,7 @@ export function answerOf(outcome: CallOutcome, tool?: string): Answer {
 
 /** Whether a call requests a task (2025-11-25). */
 export function asksTask({ revision, request: { params } }: Call): boolean {
-  return revision === '2025-11-25' && isObject(params.task)
+  return has('tasks', revision) && isObject(params.task)
 }
 
 /** Whether the client supports the extension. */
