@@ -147,10 +147,11 @@ test('a time-out is not repeated, and repeating takes no more than the time of t
   const setup = { server: { retry }, resilience }
   const outcome = await callable({ endpoint: silent.origin, limits: { timeout: 60 } }, setup)()
   assert.equal(text(outcome), `${silent.origin} did not respond completely within 60 ms (timeout).`)
-  assert.equal(silent.received.length, 1)
-  const failing = await flapping([503, 503])
+  // A slow machine may give up before the request has arrived.
+  assert.ok(silent.received.length <= 1)
+  const failing = await flapping([[503, { 'retry-after': '20' }], 503])
   const short = resilient()
-  const limits = { timeout: 100 }
+  const limits = { timeout: 10_000 }
   const late = await callable(
     { endpoint: failing.origin, limits },
     { server: { retry }, resilience: short.resilience },
