@@ -37,6 +37,7 @@ export interface GatewayHere {
   logged: Loose[]
   /** Replaces the configuration and reloads. */
   change(configuration: object): Promise<Loose>
+  close(): Promise<void>
 }
 
 /** The whole gateway in this process, over real sockets, with one configuration and others beside it. */
@@ -68,5 +69,6 @@ export async function gatewayHere(
       writeFileSync(file, JSON.stringify(next))
       return gateway.reload()
     },
+    close: () => gateway.close(),
   }
 }
