@@ -178,6 +178,7 @@ function createCredentials(
 /** One login for all callers. */
 function operatorCredential(login: ServerLogin, parts: CacheParts): Credential {
   const tokens = new TokenCache(login.server.name, (_, refused) => login.token(refused), parts)
+  login.onChange = () => tokens.forget('')
   return withWiden(credentialOf(tokens, '', undefined), login)
 }
 
@@ -209,6 +210,7 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
   const askToken: AskToken = (caller = '', refused) =>
     logins.of(JSON.parse(caller) as LoginCaller).token(refused)
   const tokens = new TokenCache(name, askToken, parts)
+  logins.onChange = (caller) => caller && tokens.forget(caller.key)
   const needOf = (caller: LoginCaller): LoginNeed => ({
     async ask() {
       const question = await askCaller(logins, caller)

@@ -360,6 +360,44 @@ test('a caller sees and ends its logins on a page, and its sessions end with the
   assert.deepEqual(new Set(server.tokens), tokens)
 })
 
+for (const kind of ['sessions', 'modern'] as const)
+  test(`what the gateway holds for a client of 2026-07-28 ends with its login: ${kind}`, async (t) => {
+    const { base, browser, server } = await world(t)
+    const { client, call, tools } = await modernClient(t, `${base}/${kind}/mcp`, tokenOfFile('ann'))
+    const own = browser('ann')
+    const logIn = async () => {
+      const text = textOf(await call('whoami'))
+      assert.match(await own.logIn(urlIn(text), codeIn(text)), /You are logged in/)
+    }
+    await logIn()
+    let changes = 0
+    client.setNotificationHandler('notifications/tools/list_changed', () => void changes++)
+    const subscription = await client.listen({ toolsListChanged: true })
+    assert.equal(textOf(await call('whoami')), 'ann')
+    if (kind === 'sessions') await until(() => server.streams === 1)
+    const ended = await own.ask(`${PUBLIC}/_login/`, { end: `people/${kind}` })
+    assert.match(ended.text, /its tokens are revoked/)
+    await until(() => server.streams === 0 && changes === 1)
+    assert.equal(await tools(), `login_${kind}`)
+    // The subscription is still there, and hears of the next login.
+    await logIn()
+    await until(() => changes === 2)
+    assert.deepEqual([await tools(), textOf(await call('whoami'))], ['whoami,water', 'ann'])
+    await subscription.close()
+  })
+
+test('a session for clients of 2026-07-28 ends at the first call after its login has ended elsewhere', async (t) => {
+  const { base, browser, server } = await world(t)
+  const { call } = await modernClient(t, `${base}/sessions/mcp`, tokenOfFile('ann'))
+  const text = textOf(await call('whoami'))
+  assert.match(await browser('ann').logIn(urlIn(text), codeIn(text)), /You are logged in/)
+  assert.equal(textOf(await call('whoami')), 'ann')
+  await until(() => server.streams === 1)
+  server.refuses = true
+  await until(async () => /needs a login of the user/.test(textOf(await call('whoami'))))
+  await until(() => server.streams === 0)
+})
+
 test('callers of an authorization server see their logins after a login there', async (t) => {
   const { as, base, browser } = await world(t)
   const url = `${base}/people/mcp`

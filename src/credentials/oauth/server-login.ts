@@ -87,6 +87,8 @@ const FINAL: ReadonlySet<string | undefined> = new Set([
 
 /** The logins of persons at one server. */
 export class ServerLogin {
+  /** Called when this process has made or ended the login, or that of a caller. */
+  onChange: (caller: LoginCaller | undefined) => void = () => {}
   /** Used while the vault cannot be read. */
   #last: StoredLogin | undefined
 
@@ -99,7 +101,9 @@ export class ServerLogin {
 
   /** The login of a caller. */
   of(caller: LoginCaller): ServerLogin {
-    return new ServerLogin(this.server, this.parts, caller)
+    const own = new ServerLogin(this.server, this.parts, caller)
+    own.onChange = this.onChange
+    return own
   }
 
   /** Differs for each login that can be used with the scopes that the server asked for; undefined: there is none. */
@@ -149,6 +153,7 @@ export class ServerLogin {
       ...this.#tokensOf(tokens),
     }
     await vault.put(this.#id, login)
+    this.onChange(this.caller)
     this.tell('granted')
   }
 
@@ -217,6 +222,7 @@ export class ServerLogin {
       await write(undefined)
       return known
     })
+    this.onChange(this.caller)
     if (!login && damage !== undefined) throw new LoginError(damage)
     if (!login) return undefined
     const { access: access_token, refresh: refresh_token, metadata } = login

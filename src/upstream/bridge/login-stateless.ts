@@ -10,6 +10,7 @@ import {
   SERVER_INFO,
   SUBSCRIPTION_ID,
 } from '../../mcp/index.ts'
+import { Cancellation } from '../../net/cancel.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
 import { emptyList, LISTS_ONLY } from '../rpc/login-session.ts'
@@ -45,36 +46,73 @@ function discovered(name: string): JsonObject {
   }
 }
 
-/** A subscription that begins without the login: with the login, all lists may have changed. */
+/** A subscription lasts over logins: when the caller logs in or out, all lists may have changed. */
 async function listen(
   server: Stateless,
   credential: Credential,
   call: UpstreamCall,
 ): Promise<JsonObject | Fault | undefined> {
   const { message, signal, onMessage } = call
-  const header = await credential.header()
-  if (!(header instanceof Fault && header.login)) return server.request(call)
-  const { notifications } = message.params
-  const wanted = isObject(notifications) ? notifications : {}
-  const kinds = Object.entries(LIST_KINDS).filter(([key]) => wanted[key] === true)
+  let granted: JsonObject | undefined
+  const acknowledge = (raw: JsonObject) => {
+    if (granted) return
+    const { notifications } = isObject(raw.params) ? raw.params : {}
+    granted = isObject(notifications) ? notifications : {}
+    onMessage(raw)
+  }
   const send = (method: string, params: JsonObject) => {
     const _meta = { ...metaOf(params), [SUBSCRIPTION_ID]: message.id as Json }
-    onMessage({ jsonrpc: '2.0', method, params: { ...params, _meta } })
+    const raw = { jsonrpc: '2.0', method, params: { ...params, _meta } }
+    if (method === ACKNOWLEDGED) acknowledge(raw)
+    else onMessage(raw)
   }
-  send(ACKNOWLEDGED, { notifications: Object.fromEntries(kinds.map(([key]) => [key, true])) })
-  await loginOf(credential, signal)
-  if (signal.aborted) return undefined
-  for (const [, list] of kinds) send(`notifications/${list}/list_changed`, {})
-  return server.request({
-    ...call,
-    onMessage: (raw) => {
-      if (raw.method !== ACKNOWLEDGED) onMessage(raw)
-    },
-  })
+  const announce = () => {
+    for (const [key, list] of Object.entries(LIST_KINDS))
+      if (granted?.[key] === true) send(`notifications/${list}/list_changed`, {})
+  }
+  for (;;) {
+    if (await lacksLogin(credential)) {
+      if (granted) announce()
+      send(ACKNOWLEDGED, { notifications: listsIn(message.params.notifications) })
+      await loginChange(credential, signal, async () => !(await lacksLogin(credential)))
+      if (signal.aborted) return undefined
+      announce()
+    }
+    const round = new Cancellation()
+    signal.addEventListener('abort', round.abort)
+    if (signal.aborted) round.abort()
+    loginChange(credential, round, () => lacksLogin(credential))
+      .then(round.abort)
+      .catch(unexpected('a login'))
+    const answer = await server.request({
+      ...call,
+      signal: round,
+      onMessage: (raw) => (raw.method === ACKNOWLEDGED ? acknowledge(raw) : onMessage(raw)),
+    })
+    signal.removeEventListener('abort', round.abort)
+    round.abort()
+    if (signal.aborted || !(await lacksLogin(credential))) return answer
+  }
 }
 
-/** Resolves when the caller has logged in, or the signal is aborted. */
-function loginOf(credential: Credential, signal: UpstreamCall['signal']): Promise<void> {
+/** The lists of a subscription; a server without its login has no resources to subscribe to. */
+function listsIn(notifications: Json | undefined): JsonObject {
+  const wanted = isObject(notifications) ? notifications : {}
+  const keys = Object.keys(LIST_KINDS).filter((key) => wanted[key] === true)
+  return Object.fromEntries(keys.map((key) => [key, true]))
+}
+
+async function lacksLogin(credential: Credential): Promise<boolean> {
+  const header = await credential.header()
+  return header instanceof Fault && header.login !== undefined
+}
+
+/** Resolves when the caller has logged in or out and `isSo` holds, or when the signal is aborted. */
+function loginChange(
+  credential: Credential,
+  signal: UpstreamCall['signal'],
+  isSo: () => Promise<boolean>,
+): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       stop?.()
@@ -82,7 +120,7 @@ function loginOf(credential: Credential, signal: UpstreamCall['signal']): Promis
       resolve()
     }
     const look = async () => {
-      if (!((await credential.header()) instanceof Fault)) end()
+      if (await isSo()) end()
     }
     const stop = credential.onLoginChange?.(() => look().catch(unexpected('a login')))
     signal.addEventListener('abort', end)

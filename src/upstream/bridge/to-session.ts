@@ -88,6 +88,8 @@ export class ToSession implements Stateless {
     for (let tried = 1; ; tried++) {
       const bridged = this.#bridge(call)
       const answer = await bridged.session.use((ready) => this.#begin(call, bridged, ready))
+      // The login has ended at the server or on another replica.
+      if (answer instanceof Fault && answer.login) bridged.session.close()
       if (!(answer instanceof Fault) || answer.kind !== 'lost' || tried === MAX_SESSIONS) return answer
       // Repeat a sent call only if just the session was lost, and the call was not executed or is read-only.
       const again = answer.status === FORGOTTEN && (answer.isUnexecuted || isRepeatable(method))

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf, withSortedKeys } from '../../mcp/protocol.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
 import { levelOf } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
 import type {
@@ -93,6 +94,8 @@ export class PooledSession {
     quotaKey: string | undefined,
   ) {
     this.lock = new SessionLock(upstream.name)
+    const stop = resolved.credential?.onLoginChange?.(() => this.#leave().catch(unexpected('a login')))
+    if (stop) this.onEnd.add(stop)
     // Start asynchronously, once the caller holds the session.
     this.#ready = Promise.resolve().then(() => this.#start(quotaKey))
   }
@@ -163,6 +166,12 @@ export class PooledSession {
 
   close(): void {
     this.#end(new Fault('lost', `The session with the server ${this.upstream.name} has ended`))
+  }
+
+  /** What the server still sends is not for a person who has logged out. */
+  async #leave(): Promise<void> {
+    const header = await this.resolved.credential?.header()
+    if (header instanceof Fault && header.login) this.close()
   }
 
   async #start(quotaKey: string | undefined): Promise<JsonObject | Fault> {
