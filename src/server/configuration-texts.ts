@@ -56,6 +56,9 @@ export interface KeptText {
 /** Maximum characters of a text that can be edited or checked. */
 const MAX_TEXT = 1024 * 1024
 
+/** Maximum checks that run or wait, as one takes seconds for a text of that size. */
+const MAX_WAITING = 4
+
 /** The texts of configurations where they are kept, and changes of them. */
 export interface ConfigurationTexts {
   /** Files with errors that have never been served. */
@@ -124,8 +127,12 @@ export function createTexts(parts: TextsParts): ConfigurationTexts {
     return [...new Set(files)].filter((file) => !others.has(file))
   }
 
-  const check: ConfigurationTexts['check'] = (at, text, tenant) =>
-    inTurn(() => checkText(at, text, tenant, parts))
+  let waiting = 0
+  const check: ConfigurationTexts['check'] = async (at, text, tenant) => {
+    if (waiting >= MAX_WAITING) return 'Too many texts wait to be checked: try again later'
+    waiting++
+    return inTurn(() => checkText(at, text, tenant, parts)).finally(() => waiting--)
+  }
 
   return {
     readOnly,

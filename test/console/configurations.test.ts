@@ -151,8 +151,24 @@ test('large texts are shown in part, and not checked', async (t) => {
   assert.match(page.text, /It is too large/)
   const huge = await post('check', { place, version: '1', text: '# '.repeat(3_000_000) })
   assert.equal(huge.status, 413)
-  const large = await post('check', { place, version: '1', text: '# '.repeat(1_000_000) })
+  const large = await post('check', { place, version: '1', text: '# '.repeat(150_000) })
   assert.equal(large.status, 422)
+  assert.match(large.body.message, /256 KiB is checked only when you save it/)
+})
+
+test('checks run one after the other, and few wait', async (t) => {
+  const { post, place } = await folderOf(t, { console: { edit: true } })
+  const text = `${shop('New')}${'# x\n'.repeat(10_000)}`
+  const all = await Promise.all(
+    Array.from({ length: 12 }, () => post('check', { place, version: '1', text })),
+  )
+  const refused = all.filter(({ status }) => status !== 200)
+  assert.ok(refused.length > 0 && refused.length < 12, `${refused.length} were refused`)
+  for (const { status, body } of refused) {
+    assert.equal(status, 422)
+    assert.match(body.message, /Too many texts wait/)
+  }
+  assert.equal((await post('check', { place, version: '1', text })).status, 200)
 })
 
 /** A gateway over a lowdb file, with tenants. */

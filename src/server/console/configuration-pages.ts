@@ -82,12 +82,17 @@ async function changeOf(asked: Asked): Promise<{ at: Place; text: string; versio
   return { at, text, version }
 }
 
+/** Maximum characters of a text that is checked while it is written, as other requests wait for the check. */
+const MAX_CHECKED = 256 * 1024
+
 /** Findings of a text that is being edited. */
 export async function check(asked: Asked): Promise<HttpResponse> {
   const change = await changeOf(asked)
   if (change instanceof HttpResponse) return change
   const { texts } = asked.parts
   if (texts.readOnly !== undefined) return refusal(403, texts.readOnly)
+  if (change.text.length > MAX_CHECKED)
+    return refusal(422, `A text of more than ${MAX_CHECKED / 1024} KiB is checked only when you save it`)
   const found = await texts.check(change.at, change.text, asked.principal.tenant)
   if (typeof found === 'string') return refusal(422, found)
   const shown = found.map(({ severity, range, message, hint }) => ({ severity, range, message, hint }))

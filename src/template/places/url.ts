@@ -138,10 +138,13 @@ function slashesOf(
   pathArgs: Readonly<Record<string, PathArg>>,
   references: ReadonlyMap<string, Reference>,
 ): Slashes | undefined {
-  // `.Args` of `index .Args "id"` is a reference too.
-  const all = [...references.values()].filter((one) => one.path.length > 1 && one.path[0] !== 'Config')
-  const inside = all.filter((one) => start <= one.start && one.end <= end)
-  const paths = path ? [path] : (inside.length > 0 ? inside : all).map((one) => one.path)
+  const pathsInside = () => {
+    // `.Args` of `index .Args "id"` is a reference too.
+    const all = [...references.values()].filter((one) => one.path.length > 1 && one.path[0] !== 'Config')
+    const inside = all.filter((one) => start <= one.start && one.end <= end)
+    return (inside.length > 0 ? inside : all).map((one) => one.path)
+  }
+  const paths = path ? [path] : pathsInside()
   const said = paths.map(([root, name = '']) => {
     if (root === 'Args') return Object.hasOwn(pathArgs, name) ? pathArgs[name]!.slashes : undefined
     return root === undefined || root === 'Request' ? undefined : 'encode'
@@ -232,11 +235,11 @@ function finishUrl(state: State): string {
     while (from > 0 && !isSlash(out[from - 1]!)) from--
     const first = markSpans[at / 2]!
     let last = first
-    let to: number
+    let to = from
     // Marks ascend: those in the same segment are checked together.
     do {
       last = markSpans[at / 2]!
-      to = Math.min(marks[at + 1]!, pathEnd)
+      to = Math.max(to, Math.min(marks[at + 1]!, pathEnd))
       while (to < pathEnd && !isSlash(out[to]!)) to++
       at += 2
     } while (at < marks.length && marks[at]! <= to)
