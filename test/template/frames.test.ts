@@ -52,6 +52,11 @@ test('JSON that stands inside of branches is JSON', () => {
   )
 })
 
+test('brackets nested deeper than any JSON are text, in time proportional to their number', () => {
+  const brackets = '['.repeat(300_000)
+  assert.equal(compile(brackets, { place: 'auto' }).template?.render({}), brackets)
+})
+
 test('text that only begins like JSON stays text', () => {
   assert.equal(render('[{{.x}}](http://a)', 'auto', { x: 'a"b' }), '[a"b](http://a)')
   assert.equal(render('{{if .ok}}{"x": 1}{{else}}none: {{.x}}{{end}}', 'auto', { x: 'a"b' }), 'none: a"b')

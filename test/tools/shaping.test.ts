@@ -230,3 +230,8 @@ test('fields alone shape a response, also one that a template reads', async () =
   const counted = callable({ endpoint: target.origin, response, responseBody: '{{toJSON .Response.Data}}' })
   assert.equal(text(await counted({ fields: 'total_count' })), '{"total_count":2}')
 })
+
+test('no member of an answer is lost beside a table, whatever its name', async () => {
+  const { result } = await get(JSON.parse('{"rows": [{"a": 1}], "__proto__": {"b": 2}}'), { format: 'csv' })
+  assert.match(JSON.stringify(result.content), /__proto__/)
+})

@@ -1,5 +1,13 @@
 import { pauseFor, quoteAll, shorten, wellFormed } from '../../text/index.ts'
-import { isObject, type Json, JsonLimitError, type JsonObject, parseVerbatim, stringify } from '../index.ts'
+import {
+  isObject,
+  type Json,
+  JsonLimitError,
+  type JsonObject,
+  parseVerbatim,
+  setOwn,
+  stringify,
+} from '../index.ts'
 import { fitJson, isOmitted, limitItems, nothingOmitted, type Omitted } from './fit.ts'
 import type { MaskFault } from './mask-text.ts'
 import { compilePages, type Pages, type PagesFault, type PagesTexts } from './pages.ts'
@@ -285,7 +293,7 @@ function tableOf(value: Json): Table | undefined {
   if (columns.size === 0) return undefined
   const beside: JsonObject = {}
   if (isObject(value) && path !== undefined)
-    for (const [name, member] of Object.entries(value)) if (name !== path) beside[name] = member
+    for (const [name, member] of Object.entries(value)) if (name !== path) setOwn(beside, name, member)
   return { columns: [...columns], rows, path, beside }
 }
 

@@ -98,7 +98,7 @@ const FIELDS: Partial<Record<string, [write: (at: Date, zoneName: string) => str
   '2': [(at) => String(at.getUTCDate()), '(?<day>\\d{1,2})'],
   _2: [(at) => String(at.getUTCDate()).padStart(2), ' ?(?<day>\\d{1,2})'],
   '02': [(at) => two(at.getUTCDate()), '(?<day>\\d{2})'],
-  '002': [(at) => String(dayOfYear(at)).padStart(3, '0'), ZONE],
+  '002': [(at) => String(dayOfYear(at)).padStart(3, '0'), '(?<dayOfYear>\\d{3})'],
   '15': [(at) => two(at.getUTCHours()), '(?<hour>\\d{2})'],
   '3': [(at) => String(hour12(at)), '(?<hour>\\d{1,2})'],
   '03': [(at) => two(hour12(at)), '(?<hour>\\d{2})'],
@@ -175,6 +175,7 @@ function moment(groups: Record<string, string | undefined>, zone: string): GoTim
     month,
     mon,
     day = '1',
+    dayOfYear,
     hour = '0',
     minute = '0',
     second = '0',
@@ -184,14 +185,15 @@ function moment(groups: Record<string, string | undefined>, zone: string): GoTim
   const fullYear = year.length === 2 ? Number(year) + (Number(year) >= 69 ? 1900 : 2000) : Number(year)
   const named = month === undefined ? -1 : MONTHS.findIndex((name) => name.startsWith(month))
   const monthIndex = named >= 0 ? named : Number(mon ?? '1') - 1
+  const isOfYear = dayOfYear !== undefined
   let hours = Number(hour)
   if (half !== undefined) hours = (hours % 12) + (/p/i.test(half) ? 12 : 0)
   const seconds = Number(second.replace(',', '.'))
   const date = new Date(0)
-  date.setUTCFullYear(fullYear, monthIndex, Number(day))
+  date.setUTCFullYear(fullYear, isOfYear ? 0 : monthIndex, Number(dayOfYear ?? day))
   date.setUTCHours(hours, Number(minute), 0, Math.trunc(seconds * 1000))
-  if (date.getUTCDate() !== Number(day) || hours > 23 || Number(minute) > 59 || seconds >= 60)
-    return undefined
+  const isDate = isOfYear ? date.getUTCFullYear() === fullYear : date.getUTCDate() === Number(day)
+  if (!isDate || hours > 23 || Number(minute) > 59 || seconds >= 60) return undefined
   if (offset === undefined)
     return new GoTime(date.getTime() - zoneOffset(date.getTime(), zone) * 60_000, zone)
   const minutes = minutesOf(offset)

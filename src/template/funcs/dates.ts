@@ -10,6 +10,7 @@ import {
   ZERO_TIME,
 } from '../fmt/time.ts'
 import type { Host } from '../types.ts'
+import { isNumber } from '../values.ts'
 import { define, type FunctionEntry } from './define.ts'
 
 export const dates: readonly FunctionEntry[] = [
@@ -78,24 +79,21 @@ function format(layout: string, time: unknown, zone: string, host: Host): string
 /** A time, or seconds since 1970; Sprig uses now for other values, the dialect also reads RFC 3339. */
 function momentOf(time: unknown, host: Host): GoTime {
   if (time instanceof GoTime) return time
-  const seconds =
-    typeof time === 'bigint' || (!host.go && typeof time === 'number') ? Number(time) : undefined
-  const ms =
-    seconds !== undefined
-      ? seconds * 1000
-      : typeof time === 'string' && !host.go
-        ? time.length > 100
-          ? Number.NaN
-          : Date.parse(time)
-        : Date.now()
+  let ms = Date.now()
+  if (isCount(time, host)) ms = Number(time) * 1000
+  else if (typeof time === 'string' && !host.go) ms = time.length > 100 ? Number.NaN : Date.parse(time)
   if (!(Math.abs(ms) <= 8.64e15)) throw execFault('not a time')
   return new GoTime(ms, localZone())
 }
 
+/** Sprig reads integers only, the dialect all numbers. */
+function isCount(value: unknown, host: Host): boolean {
+  return host.go ? typeof value === 'bigint' : isNumber(value)
+}
+
 function wholeSeconds(seconds: unknown, host: Host): number {
-  if (typeof seconds === 'bigint') return Number(seconds)
-  if (typeof seconds === 'string') return /^[+-]?\d{1,15}$/.test(seconds) ? Number(seconds) : 0
-  return !host.go && typeof seconds === 'number' ? Math.trunc(seconds) : 0
+  if (isCount(seconds, host)) return Math.trunc(Number(seconds))
+  return typeof seconds === 'string' && /^[+-]?\d{1,15}$/.test(seconds) ? Number(seconds) : 0
 }
 
 const LARGE: [number, string][] = [
@@ -111,8 +109,7 @@ function rounded(duration: unknown, host: Host): string {
   let ms = 0
   if (duration instanceof GoTime) ms = Date.now() - duration.ms
   else if (typeof duration === 'string') ms = parseDuration(duration) ?? 0
-  else if (typeof duration === 'bigint') ms = Number(duration) / 1e6
-  else if (!host.go && typeof duration === 'number') ms = duration / 1e6
+  else if (isCount(duration, host)) ms = Number(duration) / 1e6
   const size = Math.abs(ms)
   const unit = LARGE.find(([length]) => size > length)
   return unit ? `${Math.floor(size / unit[0])}${unit[1]}` : '0s'

@@ -1,7 +1,7 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
 import { execFault } from '../errors.ts'
-import { fromBytes, toBytes } from '../fmt/bytes.ts'
+import { fromBytes, toBytes, withoutLone } from '../fmt/bytes.ts'
 import { own, type Plain } from '../values.ts'
 import { newMap } from './convert.ts'
 import { define, type FunctionEntry } from './define.ts'
@@ -162,7 +162,7 @@ function joinUrl(parts: Plain): string {
   const part = (name: string) => {
     const value = own(parts, name) ?? ''
     if (typeof value !== 'string') throw execFault(`unable to parse ${name} key, must be of type string`)
-    return value
+    return withoutLone(value)
   }
   const scheme = part('scheme') && `${part('scheme')}:`
   const user = part('userinfo') && `${part('userinfo')}@`

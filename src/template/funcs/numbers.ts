@@ -46,8 +46,9 @@ export const numbers: readonly FunctionEntry[] = [
     return value === int64(value) ? value : 0n
   }),
   define('toDecimal octal:any', 'The number that octal digits stand for', ([value], host) => {
-    const text = toText(value, host)
-    return /^[+-]?[0-7]{1,21}$/.test(text) ? BigInt(Number.parseInt(text, 8)) : 0n
+    const [, sign, digits] = /^([+-]?)([0-7]{1,21})$/.exec(toText(value, host)) ?? []
+    const number = BigInt(`0o${digits ?? 0}`)
+    return sign === '-' ? -number : number
   }),
 ].flat()
 

@@ -68,10 +68,16 @@ function fits(operator: string, bound: string, { numbers, pre }: Version): boole
   const version = numbers.join('.') + (pre && `-${pre}`)
   const [given, , , patch] = GIVEN.exec(bound)!
   // If a number is omitted, every version matches there, including pre-releases.
-  const range = new Range((OPERATORS[operator] ?? operator) + (patch ? bound : given || '*'), RULES)
+  const range = rangeOf((OPERATORS[operator] ?? operator) + (patch ? bound : given || '*'))
   return range.test(version) !== (operator === '!=')
 }
 
-const GIVEN = /^(\d+)?(\.\d+)?(\.\d+)?/
+function rangeOf(text: string): Range {
+  try {
+    return new Range(text, { includePrerelease: true, loose: true })
+  } catch {
+    throw execFault('improper constraint')
+  }
+}
 
-const RULES = { includePrerelease: true, loose: true }
+const GIVEN = /^(\d+)?(\.\d+)?(\.\d+)?/

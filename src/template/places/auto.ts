@@ -1,3 +1,4 @@
+import { JSON_LIMITS } from '../../json/index.ts'
 import { isJsonType } from '../../text/index.ts'
 import type { Node, Tree } from '../node.ts'
 import type { Place } from '../types.ts'
@@ -86,8 +87,11 @@ function text(start: Frame, source: string, several: boolean): Frame | undefined
     else if (' \t\r\n'.includes(char) || (top && ',:'.includes(char))) {
       if (!wordEnds()) return undefined
     } else if (!top && ((frame.whole === 'yes' && !several) || !opens)) return undefined
-    else if (opens || char === '"') frame.stack += char
-    else if (char === '}' || char === ']') {
+    else if (opens || char === '"') {
+      // No JSON that the gateway reads is nested deeper.
+      if (frame.stack.length > JSON_LIMITS.depth) return undefined
+      frame.stack += char
+    } else if (char === '}' || char === ']') {
       if (!wordEnds() || top !== (char === '}' ? '{' : '[')) return undefined
       frame.stack = frame.stack.slice(0, -1)
       if (frame.stack === '') frame.whole = 'yes'
