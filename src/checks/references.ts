@@ -7,7 +7,7 @@ import {
   type Router,
   serversOf,
 } from '../config/index.ts'
-import { type Reporter, type Suggestion, suggest } from '../findings/index.ts'
+import { type Reporter, type Suggestion, suggester } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import type { Check, Context } from './check.ts'
 import { PREFIX_CHECKS, TENANT_CHECKS } from './prefixes.ts'
@@ -174,8 +174,6 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
 }
 
 const MAX_LISTED = 12
-/** Maximum pairs of words compared for one configuration; beyond, hints only list the names. */
-const MAX_COMPARED = 100_000
 
 /** Suggestions and hints for words not in `names`. */
 function chooser(
@@ -186,9 +184,6 @@ function chooser(
   if (names.size === 0) return () => ({ hint: add })
   const rest = names.size > MAX_LISTED ? ` and ${names.size - MAX_LISTED} more` : ''
   const hint = `${what}: ${quoteAll([...names].slice(0, MAX_LISTED))}${rest}`
-  let compared = 0
-  return (word) => {
-    compared += names.size
-    return { ...(compared <= MAX_COMPARED && suggest(word, names)), hint }
-  }
+  const suggest = suggester([...names])
+  return (word) => ({ ...suggest(word), hint })
 }

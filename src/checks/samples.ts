@@ -63,8 +63,9 @@ function sampleArray(schema: JsonObject, all: boolean, flavour: Flavour, depth: 
   const { items, minItems, maxItems } = schema
   const wanted = depth === 0 ? flavour.items : 2
   const most = typeof maxItems === 'number' ? Math.min(wanted, maxItems) : wanted
-  const count = typeof minItems === 'number' ? Math.max(most, Math.min(minItems, 100)) : most
-  return Array.from({ length: count }, () => sampleOf(items, all, flavour, depth + 1))
+  // Arrays inside each other multiply.
+  const least = typeof minItems === 'number' ? Math.min(minItems, [100, 10][depth] ?? 2) : 0
+  return Array.from<Json>({ length: Math.max(most, least) }).fill(sampleOf(items, all, flavour, depth + 1))
 }
 
 function sampleObject(

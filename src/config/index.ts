@@ -19,6 +19,7 @@ export {
   offers,
   ownServers,
   reachesOut,
+  routersTo,
   SEPARATOR,
   type Servers,
   serversOf,

@@ -97,6 +97,26 @@ export function ownServers(router: Pick<Router, 'server'>, configuration: Config
   return findMembers(router, serversOf(configuration), []).found.map(({ server }) => server)
 }
 
+const routersByServer = new WeakMap<Configuration, ReadonlyMap<string, Router[]>>()
+
+/** The routers of a configuration that mean a server of it. */
+export function routersTo(server: string, configuration: Configuration): readonly Router[] {
+  const known = routersByServer.get(configuration) ?? groupRouters(configuration)
+  routersByServer.set(configuration, known)
+  return known.get(server) ?? []
+}
+
+function groupRouters(configuration: Configuration): Map<string, Router[]> {
+  const groups = new Map<string, Router[]>()
+  for (const router of configuration.routers)
+    for (const name of ownServers(router, configuration)) {
+      const group = groups.get(name)
+      if (group) group.push(router)
+      else groups.set(name, [router])
+    }
+  return groups
+}
+
 /** Whether a router may mean servers of other configurations. */
 export function reachesOut({ server }: Pick<Router, 'server'>): boolean {
   return typeof server !== 'string' && server.some((member) => member.server.includes('/'))

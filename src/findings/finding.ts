@@ -228,6 +228,18 @@ export function suggest(word: string, names: Iterable<string>, also: Iterable<st
     : { suggestion }
 }
 
+/** Maximum pairs of words that one `suggester` compares. */
+const MAX_COMPARED = 100_000
+
+/** `suggest` for many words, which knows nothing more once it has compared many, so that no file takes long. */
+export function suggester(names: readonly string[]): (word: string) => Suggestion {
+  let compared = 0
+  return (word) => {
+    compared += names.length
+    return compared > MAX_COMPARED ? {} : suggest(word, names)
+  }
+}
+
 /** Whether one edit, or its case, makes one of the other. */
 function isNear(one: string, other: string): boolean {
   if (one.toLowerCase() === other.toLowerCase()) return true

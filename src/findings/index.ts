@@ -16,6 +16,7 @@ export {
   type Suggestion,
   sortFindings,
   suggest,
+  suggester,
   toFinding,
   unsetValues,
 } from './finding.ts'

@@ -42,7 +42,41 @@ const cases: [name: string, text: string, code: string | undefined][] = [
     `name: a\nrouters: [{server: s, prefix: /a}]\nservers: [{name: s, allowedTools: [${Array.from({ length: many }, (_, i) => `tool${i}x`)}]}]\ntools:\n${Array.from({ length: 3000 }, (_, i) => `- {name: tol${i}, endpoint: e}`).join('\n')}`,
     'dangling-tool',
   ],
+  [
+    'spaces before a line that is indented wrongly',
+    `a:\n  b: 1\n c${' '.repeat(100_000)}d\n e: 1\n`,
+    'yaml-syntax',
+  ],
+  [
+    'more rules than a router may have',
+    `name: a\nservers: [{name: s}]\nrouters:\n- {server: s, prefix: /a, authorize: {rules: [${lines((i) => `{tools: [a${i}]},`)}]}}`,
+    'rule-without-effect',
+  ],
+  [
+    'rules that name unknown tools',
+    `name: a\nservers: [{name: s}]\nrouters:\n- {server: s, prefix: /a, authorize: {rules: [{tools: [${lines((i) => `axx${i},`)}]}]}}\ntools:\n${lines((i) => `- {name: bxxa${i}, endpoint: /}\n`)}`,
+    'rule-without-effect',
+  ],
+  [
+    'a list of servers that do not exist',
+    `name: a\nservers: [{name: s}]\nrouters:\n- prefix: /a\n  server: [${lines((i) => `s${i},`)}]`,
+    'dangling-server',
+  ],
+  [
+    'logins of servers with a router each',
+    `name: a\nservers:\n${lines((i) => `- {name: s${i}, credentials: {type: tokenExchange, issuer: https://a.example, clientId: a, clientSecret: b}}\n`, 1500)}routers:\n${lines((i) => `- {server: s${i}, prefix: /t${i}}\n`, 1500)}`,
+    'too-many-findings',
+  ],
+  [
+    'routers for pages, and tools that forward no login',
+    `name: a\nservers: [{name: s}]\nrouters:\n${lines((i) => `- {server: s, prefix: /t${i}, cors: {allowOrigins: [https://a.example]}}\n`, 2000)}tools:\n${lines((i) => `- {name: a${i}, endpoint: /${'x'.repeat(100)}}\n`, 2000)}`,
+    undefined,
+  ],
 ]
+
+function lines(line: (i: number) => string, count = 4000): string {
+  return Array.from({ length: count }, (_, i) => line(i)).join('')
+}
 
 describe('files made to be slow end', () => {
   for (const [name, text, code] of cases) {

@@ -97,16 +97,19 @@ function checkIssuer({ issuer, jwksUrl, introspectionUrl }: Issuer, path: Path, 
 }
 
 function checkDuplicates(issuers: readonly Issuer[], report: Reporter) {
-  const names = issuers.map(({ issuer }) => issuer)
-  for (const [i, name] of names.entries())
-    if (names.indexOf(name) < i)
+  const firsts = new Map<string, number>()
+  for (const [i, { issuer }] of issuers.entries()) {
+    const first = firsts.get(issuer)
+    if (first === undefined) firsts.set(issuer, i)
+    else
       report({
         code: 'duplicate-name',
         path: ['auth', 'issuers', i, 'issuer'],
-        message: `the router names the issuer ${quote(name)} twice`,
+        message: `the router names the issuer ${quote(issuer)} twice`,
         hint: 'Remove one of the two',
-        related: { path: ['auth', 'issuers', names.indexOf(name), 'issuer'], message: 'the first one' },
+        related: { path: ['auth', 'issuers', first, 'issuer'], message: 'the first one' },
       })
+  }
 }
 
 function checkIntrospection(issuers: readonly Issuer[], report: Reporter) {

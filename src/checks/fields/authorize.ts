@@ -1,5 +1,5 @@
 import { type AuthorizeRule, asksForLogin, provesIssuers, type Router } from '../../config/index.ts'
-import { type Path, type Reporter, suggest } from '../../findings/index.ts'
+import { type Path, type Reporter, type Suggestion, suggester } from '../../findings/index.ts'
 import { quote, quoteAll, wildcards } from '../../text/index.ts'
 import { type Check, type Context, toolNames } from '../check.ts'
 import { checkScopes, SCOPE } from './value-rules.ts'
@@ -27,16 +27,17 @@ function checkAuthorize(router: Router, report: Reporter, context: Context) {
   const tools = typeof server === 'string' ? toolNames(server, context) : undefined
   const isDoubtful = (at: Path) => context.doubtful([...context.path, 'authorize', 'rules', ...at])
   checkRules(authorize.rules, ['authorize', 'rules'], report, isDoubtful)
-  for (const [i, rule] of authorize.rules.entries()) {
+  const suggestTool = tools && suggester(tools)
+  for (const [i, rule] of authorize.rules.slice(0, MOST).entries()) {
     const path = ['authorize', 'rules', i]
-    if (tools) checkTools(rule, tools, path, report)
+    if (suggestTool) checkTools(rule, tools, path, suggestTool, report)
     checkDemands(rule, router, path, report, context)
   }
 }
 
 /** Checks rules anywhere. @param isDoubtful whether a value must be ignored, by its path in the rules */
 export function checkRules(
-  rules: readonly AuthorizeRule[],
+  all: readonly AuthorizeRule[],
   at: Path,
   report: Reporter,
   isDoubtful: (path: Path) => boolean = () => false,
@@ -50,7 +51,8 @@ export function checkRules(
         hint: 'Write `*` for names that have something in common',
       })
   }
-  tooMany(rules, at)
+  tooMany(all, at)
+  const rules = all.slice(0, MOST)
   for (const [i, rule] of rules.entries()) {
     const path = [...at, i]
     if (KINDS.every((kind) => rule[kind] === undefined && !isDoubtful([i, kind])))
@@ -62,7 +64,8 @@ export function checkRules(
       })
     for (const kind of KINDS) {
       tooMany(rule[kind] ?? [], [...path, kind])
-      for (const [j, name] of (rule[kind] ?? []).entries()) checkName(name, [...path, kind, j], report)
+      for (const [j, name] of (rule[kind] ?? []).slice(0, MOST).entries())
+        checkName(name, [...path, kind, j], report)
     }
     checkWords(rule, path, report)
   }
@@ -120,8 +123,14 @@ function isSound(name: string): boolean {
   return name.length <= LONGEST && name.split(/\*+/).length <= MOST_WILDCARDS + 1
 }
 
-function checkTools({ tools = [] }: AuthorizeRule, known: readonly string[], path: Path, report: Reporter) {
-  for (const [j, name] of tools.entries())
+function checkTools(
+  { tools = [] }: AuthorizeRule,
+  known: readonly string[],
+  path: Path,
+  suggestTool: (name: string) => Suggestion,
+  report: Reporter,
+) {
+  for (const [j, name] of tools.slice(0, MOST).entries())
     if (!known.some(wildcards(name)) && isSound(name))
       report({
         code: 'rule-without-effect',
@@ -130,7 +139,7 @@ function checkTools({ tools = [] }: AuthorizeRule, known: readonly string[], pat
         hint: known.length
           ? `Tools here: ${quoteAll(known.slice(0, MOST_LISTED))}`
           : 'Add tools, or remove the rule',
-        ...meant(name, known),
+        ...withoutFix(suggestTool(name)),
       })
 }
 
@@ -155,28 +164,28 @@ function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: R
   if (auth?.type !== 'bearer') return
   // Tokens of the settings may be valid here too, if the settings are unknown.
   const tokens = [...auth.tokens, ...shared]
+  const callers = new Set(tokens.map(({ caller }) => caller))
+  const scopes = new Set(tokens.flatMap((token) => token.scopes ?? []))
+  const suggestCaller = suggester([...callers])
   const never = (key: Path, what: string, hint: string) =>
     report({ code: 'rule-without-effect', path: [...path, ...key], message: what, hint })
   if (rule.claims)
     never(['claims'], 'tokens of `type: bearer` have no claims', 'Use `callers` or `scopes`, or `type: jwt`')
   for (const [j, scope] of (rule.scopes ?? []).entries())
-    if (SCOPE.test(scope) && !tokens.some(({ scopes }) => scopes?.includes(scope)))
+    if (SCOPE.test(scope) && !scopes.has(scope))
       never(
         ['scopes', j],
         `no token of the router has the scope ${quote(scope)}`,
         'Add it to `scopes` of a token in `auth.tokens`',
       )
   for (const [j, name] of (rule.callers ?? []).entries())
-    if (!tokens.some(({ caller }) => caller === name))
+    if (!callers.has(name))
       report({
         code: 'rule-without-effect',
         path: [...path, 'callers', j],
         message: `no token of the router has the caller ${quote(name)}`,
         hint: 'Write the `caller` of one of `auth.tokens`',
-        ...meant(
-          name,
-          tokens.map(({ caller }) => caller),
-        ),
+        ...withoutFix(suggestCaller(name)),
       })
 }
 
@@ -210,8 +219,7 @@ function covers(wide: AuthorizeRule, narrow: AuthorizeRule): boolean {
   )
 }
 
-/** Without a fix, as access must not be widened automatically. */
-function meant(word: string, names: readonly string[]): { suggestion?: string } {
-  const { suggestion } = suggest(word, names)
-  return suggestion === undefined ? {} : { suggestion }
+/** `--fix` must not give access. */
+function withoutFix({ fix: _, ...suggestion }: Suggestion): Suggestion {
+  return suggestion
 }

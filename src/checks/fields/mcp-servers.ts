@@ -99,8 +99,10 @@ function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection
       message: '`allowedTools` is empty, so no tool is allowed',
       hint: 'Name tools, or remove the key to allow all',
     })
+  const allowed = new Set(allowedTools)
+  const blocked = new Set(blockedTools)
   for (const [i, tool] of blockedTools.entries())
-    if (allowedTools?.includes(tool))
+    if (allowed.has(tool))
       report({
         code: 'key-without-effect',
         path: ['blockedTools', i],
@@ -110,7 +112,7 @@ function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection
   const seen = new Map<string, string>()
   for (const [own, { name = own }] of Object.entries(toolOverrides)) {
     const path = ['toolOverrides', own]
-    const hidden = blockedTools.includes(own) || (allowedTools && !allowedTools.includes(own))
+    const hidden = blocked.has(own) || (allowedTools && !allowed.has(own))
     if (hidden)
       report({
         code: 'key-without-effect',
@@ -118,7 +120,7 @@ function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection
         message: `the tool ${quote(own)} is hidden, so its override has no effect`,
         hint: 'Remove one of the two',
       })
-    if (name !== own && !hidden && allowedTools?.includes(name) && !Object.hasOwn(toolOverrides, name))
+    if (name !== own && !hidden && allowed.has(name) && !Object.hasOwn(toolOverrides, name))
       report({
         code: 'duplicate-name',
         path: [...path, 'name'],

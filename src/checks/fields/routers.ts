@@ -1,14 +1,13 @@
 import {
   asksForLogin,
   type Configuration,
-  offers,
   ownServers,
   type Router,
   SEPARATOR,
-  type Tool,
+  type Server,
 } from '../../config/index.ts'
 import { DISCOVERY_TOOLS } from '../../discovery/index.ts'
-import { type Reporter, suggest } from '../../findings/index.ts'
+import { type Reporter, suggester } from '../../findings/index.ts'
 import { quote, wildcards } from '../../text/index.ts'
 import { type Check, type Context, toolNames } from '../check.ts'
 import { AUTH_CHECK } from './auth.ts'
@@ -64,18 +63,26 @@ export const ROUTER_CHECKS: readonly Check[] = [
 
 const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i
 
+/** By configuration, as each of its routers asks. */
+const forwarding = new WeakMap<Configuration, ReadonlySet<string>>()
+
 /** Whether a router's servers forward the `Authorization` of callers. */
 function forwardsLogin(configuration: Configuration, router: Pick<Router, 'server'>): boolean {
-  const { servers, tools, mcpServers } = configuration
-  const names = new Set(ownServers(router, configuration))
+  const names = forwarding.get(configuration) ?? serversForwardingLogin(configuration)
+  forwarding.set(configuration, names)
+  return ownServers(router, configuration).some((name) => names.has(name))
+}
+
+function serversForwardingLogin({ servers, tools, mcpServers }: Configuration): Set<string> {
   const reads = (...values: unknown[]) => LOGIN.test(JSON.stringify(values))
-  if (mcpServers.some(({ name, env, url, headers }) => names.has(name) && reads(env, url, headers)))
-    return true
-  const own = servers.filter(({ name }) => names.has(name))
-  const isOffered = (tool: Tool) => own.some((server) => offers(server, tool.name))
-  return (
-    own.some(({ headers }) => reads(headers)) ||
-    tools.some((tool) => isOffered(tool) && reads(tool.endpoint, tool.headers, tool.requestBody))
+  const readers = tools.filter(({ endpoint, headers, requestBody }) => reads(endpoint, headers, requestBody))
+  const names = new Set(readers.map(({ name }) => name))
+  const offersReader = ({ allowedTools = [...names] }: Server) => allowedTools.some((name) => names.has(name))
+  return new Set(
+    [
+      ...mcpServers.filter(({ env, url, headers }) => reads(env, url, headers)),
+      ...servers.filter((server) => reads(server.headers) || offersReader(server)),
+    ].map(({ name }) => name),
   )
 }
 
@@ -87,10 +94,11 @@ function checkServerList(
 ) {
   if (typeof list === 'string' || doubtful([...path, 'server'])) return
   const names = list.map(({ server }) => server)
+  const known = new Set(names)
+  const seen = new Set<string>()
   for (const [i, name] of names.entries()) {
-    const other =
-      naming === 'prefixed' ? names.find((each) => name.startsWith(`${each}${SEPARATOR}`)) : undefined
-    if (names.indexOf(name) < i)
+    const other = naming === 'prefixed' ? prefixOf(name, known) : undefined
+    if (seen.size === seen.add(name).size)
       report({
         code: 'duplicate-name',
         path: ['server', i],
@@ -107,11 +115,22 @@ function checkServerList(
   }
 }
 
+/** The known name, followed by the separator, that a name begins with. */
+function prefixOf(name: string, known: ReadonlySet<string>): string | undefined {
+  // Names are short; this bounds the time for an entry that is none.
+  for (let at = name.indexOf(SEPARATOR); at >= 0 && at < 1000; at = name.indexOf(SEPARATOR, at + 1)) {
+    const front = name.slice(0, at)
+    if (known.has(front)) return front
+  }
+  return undefined
+}
+
 /** Only names of HTTP tools are known. */
 function checkNamedTools(router: Router, report: Reporter, context: Context) {
   const { server } = router
   const names = typeof server === 'string' ? toolNames(server, context) : undefined
   if (!names) return
+  const suggest = suggester(names)
   const check = (patterns: readonly string[], path: (string | number)[], does: string) => {
     for (const [j, pattern] of patterns.entries()) {
       if (names.some(wildcards(pattern))) continue
@@ -119,7 +138,7 @@ function checkNamedTools(router: Router, report: Reporter, context: Context) {
         code: 'dangling-tool',
         path: [...path, j],
         message: `the server ${quote(String(server))} has no tool ${quote(pattern)}, so this ${does} nothing`,
-        ...suggest(pattern, names),
+        ...suggest(pattern),
         hint: 'Write the name of a tool, with `*` for any characters',
       })
     }

@@ -4,7 +4,7 @@ import {
   isOpen,
   oauthOf,
   offers,
-  ownServers,
+  routersTo,
   type Server,
   type Tool,
 } from '../../config/index.ts'
@@ -206,12 +206,8 @@ function checkCallers(name: string, report: Reporter, { configuration, options }
       message: '`for: caller` needs `publicUrl` in the settings',
       hint: 'Add it: the URL at which browsers of callers reach the gateway, such as `https://tools.example.com`',
     })
-  for (const router of configuration.routers)
-    if (
-      ownServers(router, configuration).includes(name) &&
-      !clientCertificates &&
-      isOpen(router, configuration, tenants)
-    )
+  for (const router of clientCertificates ? [] : routersTo(name, configuration))
+    if (isOpen(router, configuration, tenants))
       report({
         code: 'login-without-caller',
         path,
@@ -247,8 +243,8 @@ function checkWants({ scopes, resource = [] }: Credentials, report: Reporter) {
 }
 
 function checkLogins(name: string, configuration: Configuration, report: Reporter) {
-  for (const router of configuration.routers)
-    if (ownServers(router, configuration).includes(name) && !oauthOf(router))
+  for (const router of routersTo(name, configuration))
+    if (!oauthOf(router))
       report({
         code: 'exchange-without-login',
         path: ['credentials', 'type'],

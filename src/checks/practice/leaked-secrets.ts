@@ -101,11 +101,13 @@ function entropy(text: string): number {
 
 /** The text with its secrets as `*`, for code frames. */
 export function maskSecrets(text: string, findings: readonly Finding[]): string {
-  let masked = text
-  for (const { code, range } of findings) {
-    if (code !== 'literal-secret' || !range) continue
-    const [start, end] = [range.start.offset, range.end.offset]
-    masked = masked.slice(0, start) + masked.slice(start, end).replace(/[^\r\n]/g, '*') + masked.slice(end)
+  const secrets = findings.flatMap(({ code, range }) => (code === 'literal-secret' && range ? [range] : []))
+  secrets.sort((a, b) => a.start.offset - b.start.offset)
+  let masked = ''
+  let at = 0
+  for (const { start, end } of secrets) {
+    masked += text.slice(at, start.offset) + text.slice(start.offset, end.offset).replace(/[^\r\n]/g, '*')
+    at = end.offset
   }
-  return masked
+  return masked + text.slice(at)
 }

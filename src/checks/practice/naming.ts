@@ -1,4 +1,4 @@
-import { type Configuration, type McpServer, ownServers } from '../../config/index.ts'
+import { type Configuration, type McpServer, routersTo } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
 import { nearest, quote } from '../../text/index.ts'
@@ -100,11 +100,8 @@ function checkProxiedNames(
   report: Reporter,
   { configuration }: Context,
 ) {
-  const isListed = configuration.routers.some(
-    (router) =>
-      typeof router.server !== 'string' &&
-      router.names === 'prefixed' &&
-      ownServers(router, configuration).includes(server),
+  const isListed = routersTo(server, configuration).some(
+    (router) => typeof router.server !== 'string' && router.names === 'prefixed',
   )
   const front = isListed ? `${server}__` : ''
   if (front.length >= MAX_TOOL_NAME)

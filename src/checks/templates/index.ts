@@ -11,10 +11,10 @@ import {
 import { limited } from '../../config/read.ts'
 import { type Finding, type Reporter, toFinding } from '../../findings/index.ts'
 import { type Memo, templateMemo, variablesRead } from '../../template/index.ts'
-import { atOnce, mapped, nearest, type Steps } from '../../text/index.ts'
+import { atOnce, mapped, type Steps } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
 import { type Context, checkTemplate } from './template.ts'
-import { checkUsage, namesOf, unused } from './usage.ts'
+import { checkUsage, meantBy, namesOf, unused } from './usage.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
 /** Maximum findings of one file. */
@@ -102,9 +102,10 @@ function checkEmpty({ source, path }: Subject, env: Env, report: Reporter) {
 function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report: Reporter) {
   for (const [i, { arguments: args }] of prompts.entries()) {
     const { names, whole } = namesOf(refs[i]!, NO_ARGS)
-    const declared = args.map(({ name }) => name)
-    const misspelt = new Set(
-      [...names].filter((name) => !declared.includes(name)).map((name) => nearest(name, declared)),
+    const declared = new Set(args.map(({ name }) => name))
+    const misspelt = meantBy(
+      [...names].filter((name) => !declared.has(name)),
+      [...declared],
     )
     for (const [j, { name }] of args.entries()) {
       if (whole || names.has(name) || misspelt.has(name)) continue

@@ -21,7 +21,7 @@ export function checkUsage(
   const isForm = tool.args.some(({ position }) => position === 'form-data')
   // A name reported as undeclared probably means an unused one: one mistake, one finding.
   const undeclared = (among: ReadonlySet<string>) => [...among].filter((name) => !args.schemas.has(name))
-  const misspelt = new Set(undeclared(names).map((name) => nearest(name, args.schemas.keys())))
+  const misspelt = meantBy(undeclared(names), [...args.schemas.keys()])
   let excused = undeclared(endpoint.names).length
   for (const [i, { name, position }] of tool.args.entries()) {
     const own = [...path, 'args', i, 'name']
@@ -54,6 +54,11 @@ export function checkUsage(
         message: unused(name),
         hint: 'Use it in a template, or declare it under `args` with a position',
       })
+}
+
+/** The names that the first 50 unknown words most likely mean: to compare more takes long. */
+export function meantBy(words: readonly string[], names: readonly string[]): ReadonlySet<string | undefined> {
+  return new Set(words.slice(0, 50).map((word) => nearest(word, names)))
 }
 
 export function unused(name: string): string {

@@ -21,7 +21,7 @@ interface Column {
 
 /** `- `s, then a key with its `:` and what follows. */
 const ENTRY =
-  /^( *)((?:- +)*)(?:(-)$|((?:"[^"]*"|'[^']*'|[^\s#"'[\]{},&*!|>%@`-][^#:]*?|-[^\s#:][^#:]*?)\s*:)(?:\s+(.*))?$|(.*))/
+  /^( *)((?:- +)*)(?:(-)$|((?:(?:"[^"]*"|'[^']*')\s*|[^\s#"'[\]{},&*!|>%@`-][^#:]*|-[^\s#:][^#:]*):)(?:\s+(.*))?$|(.*))/
 const BLOCK = /^(?:[&!]\S+ +)*[|>][-+\d]*\s*(?:#.*)?$/
 
 /**
@@ -75,7 +75,7 @@ export function unevenLine(
     }
     if (bare) add(at, true, '-', false)
     if (key !== undefined) {
-      add(at, false, key.replace(/\s*:$/, ''), value !== '' && !/^[#&!]/.test(value))
+      add(at, false, key.slice(0, -1).trimEnd(), value !== '' && !/^[#&!]/.test(value))
       if (BLOCK.test(value)) block = { key: at }
     }
   }
