@@ -292,6 +292,9 @@ function button(text, onClick) {
   return made
 }
 
+/** Characters that are shown of a description. */
+const MAX_HINT = 1000
+
 /** Objects within objects that have inputs of their own; deeper ones are JSON. */
 const MAX_DEPTH = 6
 
@@ -374,7 +377,7 @@ function group(label, { description }, ...nodes) {
 
 function hintOf(description) {
   if (!description) return []
-  const hint = element('span', description)
+  const hint = element('span', String(description).slice(0, MAX_HINT))
   hint.className = 'hint'
   return [hint]
 }

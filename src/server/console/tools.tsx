@@ -1,6 +1,6 @@
 import type { Match } from '../../discovery/index.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
-import { tokensIn } from '../../text/index.ts'
+import { shorten, tokensIn } from '../../text/index.ts'
 import { argumentsSchema, ITEM_KINDS, type ItemKind } from './items.ts'
 import { at, Choice, Page, Pane, Table } from './layout.tsx'
 
@@ -17,6 +17,12 @@ export interface FoundTool {
   score: number
   words: readonly Match[]
 }
+
+/** Characters that are shown of a name, of a description in a list and on its page, and of a definition. */
+const MAX_NAME = 200
+const MAX_DESCRIPTION = 1_000
+const MAX_TEXT = 10_000
+const MAX_DEFINITION = 100_000
 
 interface ItemsProps {
   prefixes: readonly PrefixChoice[]
@@ -77,7 +83,7 @@ function ItemLink({ prefix, kind, item }: LinkProps) {
   const name = String(item[kind.key])
   return (
     <a href={at('tools', { prefix, [kind.name]: name })}>
-      <code>{name}</code>
+      <code>{shorten(name, MAX_NAME)}</code>
     </a>
   )
 }
@@ -90,7 +96,7 @@ function All({ items, prefix, kind }: Omit<LinkProps, 'item'> & { items: readonl
       rows={items}
       cells={(item) => [
         <ItemLink prefix={prefix} kind={kind} item={item} />,
-        String(item.description ?? item.title ?? item.name ?? ''),
+        shorten(String(item.description ?? item.title ?? item.name ?? ''), MAX_DESCRIPTION),
         tokensIn(stringify(item).length),
       ]}
     />
@@ -136,17 +142,17 @@ export function ItemPage({ prefix, kind, item, given, canRender, mayCall }: Item
   const name = String(item[kind.key])
   const forms = kind.name === 'tool' ? ['plantgw call', ...(canRender ? ['plantgw render'] : [])] : []
   return (
-    <Page title={name} page="tools">
+    <Page title={shorten(name, MAX_NAME)} page="tools">
       <p>
         <a href={at('tools', { prefix: prefix.prefix, kind: kind.name })}>
           {kind.title} of <code>{prefix.prefix}</code>
         </a>
         , about {tokensIn(stringify(item).length)} tokens in a list.
       </p>
-      <p class="description">{String(item.description ?? 'No description.')}</p>
+      <p class="description">{shorten(String(item.description ?? 'No description.'), MAX_TEXT)}</p>
       <details>
         <summary>Definition</summary>
-        <pre tabindex={0}>{JSON.stringify(item, undefined, 2)}</pre>
+        <pre tabindex={0}>{shorten(JSON.stringify(item, undefined, 2), MAX_DEFINITION)}</pre>
       </details>
       <div
         id="item"
