@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
 import { isObject } from '../../json/index.ts'
 import { replaceFile } from '../../store/file.ts'
+import { withLock } from '../../store/lock.ts'
 
 /** Stored data of a login at one server; secret. */
 export interface Kept {
@@ -50,6 +51,21 @@ export class KeptLogin {
       if (kept && (url === undefined || kept.url === url)) found.push(new KeptLogin(path, kept))
     }
     return found
+  }
+
+  /**
+   * Refreshes the token, one command at a time, as a refresh token may be good once.
+   * @param work spends the refresh token; returns whether there is another token. Not called if another command got one
+   * @throws StoreError if the lock cannot be taken
+   */
+  refresh(work: () => Promise<boolean>): Promise<boolean> {
+    const { path, kept } = this
+    const before = kept.tokens?.access_token
+    return withLock(`${path}.lock`, `the login at ${kept.url}`, async () => {
+      kept.tokens = (await read(path))?.tokens
+      if (kept.tokens?.access_token !== before) return kept.tokens !== undefined
+      return work()
+    })
   }
 
   remove(): Promise<void> {

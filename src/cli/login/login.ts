@@ -155,7 +155,8 @@ class Person {
   async authorize(options: AuthOptions, isWider: boolean, signal: AbortSignal): Promise<void> {
     const { provider, login } = this
     const canRefresh = login.kept.tokens?.refresh_token !== undefined && !isWider
-    if (canRefresh && (await auth(provider, options)) === 'AUTHORIZED') return
+    const refresh = async () => (await auth(provider, options)) === 'AUTHORIZED'
+    if (canRefresh && (await login.refresh(refresh))) return
     if (!this.isInteractive) throw new Error(NO_TERMINAL)
     this.loopback = await this.listen()
     try {
