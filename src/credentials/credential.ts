@@ -5,6 +5,7 @@ import type { Configuration, Credentials as CredentialSettings, McpServer } from
 import { type CallerLogins, Fault, type LoginNeed } from '../mcp/fault.ts'
 import type { StreamedAnswer } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { RecentMap } from '../text/index.ts'
 import { loginName } from './oauth/flow.ts'
 import { type LoginCaller, type LoginParts, ServerLogin } from './oauth/server-login.ts'
 import { askCaller, onLoginChange, showLogins } from './oauth/tickets.ts'
@@ -206,11 +207,20 @@ function lacking(fault: Fault): Credential {
 /** A login for each caller; one that is missing can be asked for. */
 function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials {
   const { name } = logins.server
+  // Each remembers its login for when the vault cannot be read.
+  const known = new RecentMap<string, ServerLogin>(1_000)
   // The cache passes text.
-  const askToken: AskToken = (caller = '', refused) =>
-    logins.of(JSON.parse(caller) as LoginCaller).token(refused)
+  const askToken: AskToken = (caller = '', refused) => {
+    const own = known.get(caller) ?? logins.of(JSON.parse(caller) as LoginCaller)
+    known.set(caller, own)
+    return own.token(refused)
+  }
   const tokens = new TokenCache(name, askToken, parts)
-  logins.onChange = (caller) => caller && tokens.forget(caller.key)
+  logins.onChange = (caller) => {
+    if (!caller) return
+    known.delete(JSON.stringify(caller))
+    tokens.forget(caller.key)
+  }
   const needOf = (caller: LoginCaller): LoginNeed => ({
     async ask() {
       const question = await askCaller(logins, caller)

@@ -279,35 +279,20 @@ test('an authorization server that is down, answers HTML, or fails', async (t) =
   assert.notEqual(urlIn(await here.call('ann')), urlIn(text))
 })
 
-test('an authorization server that never answers', async (t) => {
+restTest('an authorization server that never answers: a step ends after 14 s', {}, async (t) => {
   const here = await world(t)
   const { server } = here
-  const document = '/.well-known/oauth-authorization-server'
-  /** What a request shows once the time for an answer has passed. */
-  const late = async (path: string, ask: () => ReturnType<Browser['ask']>) => {
-    const own = server.paths[path]
-    const heard = new Promise<void>((resolve) => {
-      server.paths[path] = () => resolve()
-    })
-    t.mock.timers.enable({ apis: ['setTimeout'] })
-    const shown = ask()
-    await heard
-    t.mock.timers.tick(14_000)
-    const { status, text } = await shown
-    t.mock.timers.reset()
-    delete server.paths[path]
-    if (own) server.paths[path] = own
-    return { status, text }
-  }
   const why = /did not respond completely within 14 s$/
-  const browser = here.browser('ann')
+  const [early, late] = [here.browser('ann'), here.browser('ben')]
   const text = await here.call('ann')
-  await failed(here, await late(document, () => browser.ask(urlIn(text), { code: codeIn(text)! })), why)
-  const other = here.browser('ann')
-  const back = await here.back(other, 'ann')
-  await failed(here, await late('/token', () => other.ask(back)), why)
+  const back = await here.back(late, 'ben')
+  server.paths['/token'] = () => {}
+  server.paths['/.well-known/oauth-authorization-server'] = () => {}
+  const shown = await Promise.all([early.ask(urlIn(text), { code: codeIn(text)! }), late.ask(back)])
+  for (const one of shown) await failed(here, one, why)
+  server.paths = { '/token': (response) => json(response, 200, tokens()) }
   // The page is for another try.
-  assert.match((await browser.ask(await here.back(browser, 'ann'))).text, /You are logged in/)
+  assert.match((await early.ask(await here.back(early, 'ann'))).text, /You are logged in/)
 })
 
 test('an authorization server that issues no refresh token: the caller is asked again', async (t) => {
@@ -456,4 +441,28 @@ restTest('a server that never answers: all its places are asked within 14 s', {}
     /did not respond completely within 14 s$/,
   )
   assert.ok(performance.now() - begin < 2 * 14_000)
+})
+
+test('a caller that asks several times at once gets one page', async (t) => {
+  const { call } = await world(t)
+  const asked = await Promise.all(Array.from({ length: 5 }, () => call('ann')))
+  assert.equal(new Set(asked).size, 1)
+})
+
+restTest('only open pages count to the limit of a process', {}, async (t) => {
+  const callers = ['ann', ...Array.from({ length: 1_050 }, (_, i) => `caller-${i}`)]
+  const auth = {
+    type: 'bearer',
+    tokens: callers.map((caller) => ({ caller, token: `${caller}-token-of-20-characters` })),
+  }
+  const { server, browser, back, call } = await world(t, {
+    routers: [{ server: 'api', prefix: '/api', auth }],
+  })
+  server.paths['/token'] = (response) =>
+    json(response, 200, { access_token: 'secret-5', token_type: 'bearer' })
+  for (const caller of callers.slice(1)) {
+    const own = browser(caller)
+    assert.match((await own.ask(await back(own, caller))).text, /You are logged in/)
+  }
+  assert.match(await call('ann'), /needs a login of the user/)
 })

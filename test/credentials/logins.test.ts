@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Credentials, VaultSettings } from '../../src/config/model.ts'
-import { loginOf } from '../../src/credentials/credential.ts'
+import { credentialsFor, loginOf } from '../../src/credentials/credential.ts'
 import type { ServerLogin } from '../../src/credentials/oauth/server-login.ts'
 import { openVault } from '../../src/credentials/oauth/vault.ts'
 import { Fault } from '../../src/mcp/fault.ts'
 import { HttpClient } from '../../src/net/index.ts'
-import { createLog } from '../../src/telemetry/log.ts'
+import { createLog, silentLog } from '../../src/telemetry/log.ts'
 import { type AuthorizationServer, authorizationServer } from '../fixtures/authorization-server.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import { TestClock } from '../support/oauth.ts'
@@ -232,6 +233,53 @@ test('the error of a token endpoint is said, also in an answer that OAuth does n
     await token(login),
     /has ended \(.* responded with status 400 \(invalid_grant: The code is old\)\)/,
   )
+})
+
+test('a caller uses its token while the vault cannot be read, and no longer than it lives', async (t) => {
+  const tokens = await tokenServer(t)
+  const folder = join(temporaryFolder(t), 'logins')
+  const vault = await openVault({ key: KEY, storage: { type: 'folder', path: folder } })
+  const http = new HttpClient()
+  t.after(() => http.close())
+  const clock = new TestClock()
+  const { now, steady } = clock
+  const parts = { vault, http, guards: undefined, log: silentLog, now, steady }
+  const settings = {
+    type: 'oauth',
+    for: 'caller',
+    header: '',
+    scopes: [],
+    authorizationUrl: `${tokens.origin}/authorize`,
+    tokenUrl: tokens.url,
+    clientId: 'plantgw',
+  } as Credentials
+  const credentials = credentialsFor(parts)({ name: 'shop', credentials: settings }, OF)!
+  const identity = { caller: 'ann', subject: 'ann', scopes: new Set<string>(), claims: {} }
+  const credential = credentials.of({ headers: {}, identity })
+  assert.ok(!(credential instanceof Fault))
+  const said = async () => {
+    const header = await credential.header()
+    return header instanceof Fault ? `${header.kind}: ${header.message}` : header?.value
+  }
+  assert.match(String(await said()), /needs a login/)
+  const login = credentials.callerLogins!.of({ key: JSON.stringify([false, 'ann']), name: 'ann' })
+  tokens.respond = (response) =>
+    json(response, 200, { access_token: 't1', token_type: 'bearer', expires_in: 3600 })
+  const attempt = await login.begin(RETURN)
+  await login.finish(attempt, new URLSearchParams({ code: 'c', state: attempt.state }))
+  assert.equal(await said(), 'Bearer t1')
+  const [file] = readdirSync(folder).map((name) => join(folder, name))
+  renameSync(file!, `${file}.away`)
+  mkdirSync(file!)
+  clock.move(1800)
+  assert.equal(await said(), 'Bearer t1')
+  clock.move(1801)
+  assert.match(String(await said()), /^unreachable: The login at the server shop cannot be read: /)
+  // A login that has ended is not used again.
+  rmdirSync(file!)
+  renameSync(`${file}.away`, file!)
+  clock.move(10)
+  assert.match(String(await said()), /it has expired, and there is no refresh token/)
 })
 
 test('an authorization server that revokes no token says why', async (t) => {

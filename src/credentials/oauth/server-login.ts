@@ -169,12 +169,15 @@ export class ServerLogin {
       const usable = this.#usable(known, refused)
       if (usable) return usable
       return await vault.change<StoredLogin, FetchedToken | Fault>(this.#id, async (login, write) => {
+        this.#last = login
         // Another process may have refreshed it meanwhile.
         const other = this.#usable(login, refused)
         return other ?? this.#refreshed(login as StoredLogin, write, refused)
       })
     } catch (error) {
-      if (this.#last && refused === undefined && this.#left(this.#last) > 0) return this.#fetched(this.#last)
+      const last = this.#last
+      const isGood = last?.ended === undefined && refused === undefined
+      if (last && isGood && this.#left(last) > 0) return this.#fetched(last)
       const text = `The login at the server ${this.server.name} cannot be read: ${(error as Error).message}`
       const isDamaged = error instanceof StoreError && error.kind === 'damaged'
       return isDamaged ? new Fault('refused', `${text}: ${this.#advice}`) : new Fault('unreachable', text)
@@ -290,6 +293,7 @@ export class ServerLogin {
     try {
       const tokens = await refreshTokens(this.#at(login), login.refresh, login.resource)
       const next = { ...login, ...this.#tokensOf(tokens) }
+      this.#last = next
       await write(next)
       log.info({ server: name }, 'a login was refreshed')
       this.tell('refreshed')

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
 import { Fault, type LoginQuestion } from '../../mcp/fault.ts'
 import type { CancelSignal } from '../../net/index.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
 import { guardedFetch, LoginError } from './client.ts'
 import {
   type Attempt,
@@ -76,6 +77,8 @@ interface Page {
 interface Pages {
   /** A client that asks again gets the same page. */
   open: Map<string, Open>
+  /** Those that are being made. */
+  making: Map<string, Promise<Open | Fault>>
   /** Sessions that wait for a login. */
   waiting: Map<string, Set<() => void>>
 }
@@ -83,7 +86,7 @@ interface Pages {
 const pages = new WeakMap<object, Pages>()
 
 function pagesIn(vault: Vault): Pages {
-  const known = pages.get(vault) ?? { open: new Map(), waiting: new Map() }
+  const known = pages.get(vault) ?? { open: new Map(), making: new Map(), waiting: new Map() }
   pages.set(vault, known)
   return known
 }
@@ -114,7 +117,13 @@ export async function askCaller(login: ServerLogin, caller: LoginCaller): Promis
   const own = login.of(caller)
   const made = await openPage(own, caller)
   if (made instanceof Fault) return made
-  made.question ??= questionOf(own, made.page, await own.current().catch(() => undefined))
+  const last = await own.current().catch(() => undefined)
+  if (made.question) return made.question
+  made.question = questionOf(own, made.page, last)
+  // The login may be made on another replica.
+  made.question.completed
+    .then(() => forgetPage(login.parts.vault, made.page.id))
+    .catch(unexpected('the page of a login'))
   return made.question
 }
 
@@ -135,18 +144,35 @@ async function openPage(
   caller: LoginCaller,
   purpose: Pick<Ticket, 'sees'> = {},
 ): Promise<Open | Fault> {
+  const { making } = pagesIn(own.parts.vault)
+  const key = keyOf(own, caller, ...Object.keys(purpose))
+  const made = making.get(key) ?? pageOf(own, caller, key, purpose)
+  making.set(key, made)
+  try {
+    return await made
+  } finally {
+    making.delete(key)
+  }
+}
+
+/** The open page of a key, or a new one. */
+async function pageOf(
+  own: ServerLogin,
+  caller: LoginCaller,
+  key: string,
+  purpose: Pick<Ticket, 'sees'>,
+): Promise<Open | Fault> {
   const { server, parts } = own
   const { vault, publicUrl, now } = parts
   if (publicUrl === undefined)
     return new Fault('refused', 'The settings have no `publicUrl`, at which callers could log in')
-  const { open: known } = pagesIn(vault)
-  const key = keyOf(own, caller, ...Object.keys(purpose))
+  const { open: known, making } = pagesIn(vault)
   for (const [each, { expires }] of known) if (expires <= now()) known.delete(each)
   const before = known.get(key)
+  if (!before && known.size + making.size >= MAX_OPEN)
+    return new Fault('busy', 'Too many callers are logging in at the moment: try again later')
   const isFresh = before && before.expires - now() > LIFETIME / 2
   if (isFresh && (await vault.get(before.page.id).catch(() => undefined))) return before
-  if (known.size >= MAX_OPEN)
-    return new Fault('busy', 'Too many callers are logging in at the moment: try again later')
   const token = randomBytes(24).toString('base64url')
   const id = idOf(token)
   try {
@@ -166,6 +192,17 @@ async function openPage(
       `The server ${server.name} needs a login, which cannot be begun: ${(error as Error).message}`,
     )
   }
+}
+
+/** A page that is over does not count among the open ones. */
+async function end(vault: Vault, id: string, write: (ticket: undefined) => Promise<void>): Promise<void> {
+  await write(undefined)
+  forgetPage(vault, id)
+}
+
+function forgetPage(vault: Vault, id: string): void {
+  const { open } = pagesIn(vault)
+  for (const [key, { page }] of open) if (page.id === id) open.delete(key)
 }
 
 /** @param last the login before */
@@ -269,13 +306,16 @@ export async function enter(login: ServerLogin, id: string, cookie: string, ente
     const { code } = ticket
     if (code !== undefined && plain(entered) !== plain(code)) {
       const wrong = ticket.wrong + 1
-      await write(wrong < MAX_WRONG ? { ...ticket, wrong } : undefined)
-      if (wrong < MAX_WRONG) return { wrong: 'That is not the code.' }
+      if (wrong < MAX_WRONG) {
+        await write({ ...ticket, wrong })
+        return { wrong: 'That is not the code.' }
+      }
+      await end(vault, id, write)
       login.tell('denied', 'wrong code')
       throw new LoginError('that was not the code, too often. Call the tool again to get another page')
     }
     if (code !== undefined) {
-      const shown = await proved(login, ticket, cookie, write)
+      const shown = await proved(login, ticket, cookie, () => end(vault, id, write))
       if (shown) return shown
     }
     const step = code === undefined ? ticket.step : await serverStep(login, id)
@@ -290,12 +330,12 @@ async function proved(
   { parts: { vault, publicUrl = '', now } }: ServerLogin,
   { tenant, configuration, caller, sees }: Ticket,
   cookie: string,
-  write: (ticket: undefined) => Promise<void>,
+  over: () => Promise<void>,
 ): Promise<Turn | undefined> {
   const person: Person = { tenant, configuration, caller, expires: now() + LIFETIME }
   await vault.put(personId(cookie), person)
   if (!sees) return undefined
-  await write(undefined)
+  await over()
   return { to: publicUrl + LOGIN_PAGES }
 }
 
@@ -342,18 +382,18 @@ export async function comeBack(
     try {
       if (of === 'server') {
         await login.finish(attempt, response)
-        await write(undefined)
+        await end(vault, id, write)
         loginChanged(login, ticket.caller)
         return { done: ticket }
       }
       await checkPerson(login, attempt, response)
-      const shown = await proved(login, ticket, cookie, write)
+      const shown = await proved(login, ticket, cookie, () => end(vault, id, write))
       if (shown) return shown
       const step = await serverStep(login, id)
       await write({ ...ticket, step })
       return { to: step.attempt.url }
     } catch (error) {
-      await write(undefined)
+      await end(vault, id, write)
       login.tell('denied', (error as Error).message)
       throw error
     }
