@@ -204,9 +204,7 @@ function lacking(fault: Fault): Credential {
   return { key: '', header: () => fault, renew: async () => fault, sent: () => [] }
 }
 
-/** A login for each caller; one that is missing can be asked for. */
-function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials {
-  const { name } = logins.server
+function tokensOfCallers(logins: ServerLogin, parts: CacheParts): TokenCache {
   // Each remembers its login for when the vault cannot be read.
   const known = new RecentMap<string, ServerLogin>(1_000)
   // The cache passes text.
@@ -215,12 +213,31 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
     known.set(caller, own)
     return own.token(refused)
   }
-  const tokens = new TokenCache(name, askToken, parts)
+  const tokens = new TokenCache(logins.server.name, askToken, parts)
   logins.onChange = (caller) => {
     if (!caller) return
     known.delete(JSON.stringify(caller))
     tokens.forget(caller.key)
   }
+  return tokens
+}
+
+const USELESS = 'a server refuses the tokens of new logins: they may be for another audience'
+
+/** @param isAgain whether the server refused another login before, so that one more would not help */
+function refusalOf(name: string, isAgain: boolean): Fault {
+  const text = `The server ${name} refuses the token of the login`
+  if (!isAgain) return new Fault('refused', `${text}: the caller has to log in`)
+  return new Fault(
+    'status',
+    `${text}, as it refused that of the login before: it may be for another audience. Another login would not help; the operator of the gateway has to look at \`credentials\` of the server`,
+  )
+}
+
+/** A login for each caller; one that is missing can be asked for. */
+function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials {
+  const { name } = logins.server
+  const tokens = tokensOfCallers(logins, parts)
   const needOf = (caller: LoginCaller): LoginNeed => ({
     async ask() {
       const question = await askCaller(logins, caller)
@@ -230,14 +247,8 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
     },
   })
   const refusal = (isAgain: boolean) => {
-    const text = `The server ${name} refuses the token of the login`
-    if (!isAgain) return new Fault('refused', `${text}: the caller has to log in`)
-    const { log } = parts
-    log.warn({ server: name }, 'a server refuses the tokens of new logins: they may be for another audience')
-    return new Fault(
-      'status',
-      `${text}, as it refused that of the login before: it may be for another audience. Another login would not help; the operator of the gateway has to look at \`credentials\` of the server`,
-    )
+    if (isAgain) parts.log.warn({ server: name }, USELESS)
+    return refusalOf(name, isAgain)
   }
   const of = (caller: LoginCaller): Credential => {
     const need = needOf(caller)
