@@ -107,18 +107,55 @@ export interface Gateway {
 export async function createGateway(
   given: GatewayOptions,
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
+  const held: Held = {}
+  try {
+    return await openGateway(given, held)
+  } catch (error) {
+    await letGo(held)
+    throw error
+  }
+}
+
+/** What a gateway closes, in this order: closing still produces lines of the audit log, and spans. */
+const HELD = [
+  'reloads',
+  'registry',
+  'live',
+  'cluster',
+  'plants',
+  'redis',
+  'vault',
+  'audit',
+  'telemetry',
+] as const
+
+type Held = Partial<Record<(typeof HELD)[number], { close(): unknown } | undefined>>
+
+async function letGo(held: Held): Promise<void> {
+  for (const name of HELD) await held[name]?.close()
+}
+
+/** @param held gets each part that is open, also before a fault */
+async function openGateway(
+  given: GatewayOptions,
+  held: Held,
+): Promise<Loaded & { gateway: Gateway | undefined }> {
   const { vault: vaultSettings } = given.settings
   const vault = vaultSettings && (await openVault(vaultSettings))
+  held.vault = vault
   if (vault && !given.shared) tidy(vault, vaultSettings?.previousKey !== undefined, given.log)
   const options = { ...withLiveParts(given), vault }
   const { settings, log, shared, workers } = options
   const limits = partsOf(settings.limits, shared?.share)
   const registry = new SessionRegistry({ ...limits, countsOwnOnly: shared !== undefined })
+  held.registry = registry
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
   const gauges = gaugesOf({ live: () => live, registry, readiness, ...options })
   const metrics = createMetrics(gauges, refusals, workers?.counted)
   const telemetry = await openTelemetry(options, metrics)
+  held.telemetry = telemetry
   const redis = settings.redis && !workers ? redisBuckets(settings.redis, log) : undefined
+  held.redis = redis
   const audit: Audit | undefined =
     settings.audit &&
     (await openAudit(settings.audit, {
@@ -126,6 +163,7 @@ export async function createGateway(
       onDropped: () => metrics.auditDropped(),
       tenantOf: (prefix) => live.table.routes.get(prefix)?.tenant,
     }))
+  held.audit = audit
   const recorder = workers
     ? undefined
     : new Recorder(settings.console?.contents ?? false, shared?.share.workers)
@@ -144,29 +182,18 @@ export async function createGateway(
     createResilience: resilienceFactory(options.log, () => metrics),
     ...(audit && { auditSink: audit.auditSink, onPinChange: audit.onPinChange, onLogin: audit.onLogin }),
   })
+  held.live = live
   const onRefusal = both(reportOutboundRefusal(log, metrics), audit?.onOutboundRefusal)
   const loaded = await live.load()
   if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
   if (hasErrors(loaded.findings) && !options.skipInvalid) {
-    registry.close()
-    redis?.close()
-    await live.close()
-    await vault?.close()
-    await audit?.close()
-    await telemetry?.close()
+    await letGo(held)
     return { ...loaded, gateway: undefined }
   }
   // With workers, the parent logs the start.
   if (!shared) audit?.onStart(loaded)
-  const gateway = await serve({ ...options, limits }, live, registry, { metrics, audit, recorder }, readiness)
-  const { close } = gateway
-  gateway.close = async () => {
-    await close()
-    redis?.close()
-    await vault?.close()
-    // Closing still produces lines.
-    await Promise.all([audit?.close(), telemetry?.close()])
-  }
+  const parts = { ...options, limits, held }
+  const gateway = await serve(parts, live, registry, { metrics, audit, recorder }, readiness)
   return { ...loaded, gateway }
 }
 
@@ -218,21 +245,21 @@ interface Observers {
 }
 
 async function serve(
-  options: GatewayOptions & { limits: ServerLimits },
+  options: GatewayOptions & { limits: ServerLimits; held: Held },
   live: LiveTable,
   registry: SessionRegistry,
   observers: Observers,
   readiness: Readiness,
 ): Promise<Gateway> {
-  const { settings, limits, log, version, shared, workers, vault } = options
+  const { settings, limits, held, log, version, shared, workers, vault } = options
   const { metrics } = observers
-  const startedAt = new Date().toISOString()
   const { admin, tenants } = settings
   const credentials = loginsOf(limits, log, observers)
   const proxies = proxiesOf(settings)
   // With workers, the parent has the plant store.
   const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(credentials.logins, proxies))
   if (plants) readiness.plantsAvailable = plants.available
+  held.plants = plants
   const reloads = createReloads(reloader(live, readiness), log, onReloadOf(observers))
   let draining = false
   readiness.unready = () =>
@@ -240,7 +267,8 @@ async function serve(
   const guardOf = (bind: string) => createHostGuard({ bind, ...settings })
   const guard = guardOf(settings.host)
   const cluster = clusterOf(settings, foreignSecrets(log, metrics), shared)
-  const status = statusOf(live, registry, { version, startedAt, settings, workers, reloads })
+  Object.assign(held, { reloads, cluster })
+  const status = statusOf(live, registry, { version, settings, workers, reloads })
   const sources = { live, registry, readiness, status, app: (): Hono => served, cluster, reloads }
   const console = consoleOf(options, { ...sources, ...observers })
   const pages = {
@@ -293,7 +321,7 @@ async function serve(
     ...asWorker(live, registry, metrics),
     connect: (route: Route, send: (line: string) => void) => connectStdio(common, route, send),
     onLoopDelay: metrics.loopDelay,
-    close: () => closeAll([reloads, registry, live, cluster, plants]),
+    close: () => letGo(held),
   }
 }
 
@@ -307,11 +335,6 @@ function loginPagesOf(
   return vault && publicUrl !== undefined
     ? createLoginPages({ vault, publicUrl, log, now: Date.now, logins })
     : undefined
-}
-
-/** Closes one after the other. */
-async function closeAll(parts: readonly ({ close(): unknown } | undefined)[]): Promise<void> {
-  for (const part of parts) await part?.close()
 }
 
 interface ConsoleSources {
@@ -358,14 +381,23 @@ function statusOf(
     workers,
     reloads,
     ...facts
-  }: Pick<StatusParts, 'version' | 'startedAt' | 'settings'> & {
+  }: Pick<StatusParts, 'version' | 'settings'> & {
     workers: Workers | undefined
     reloads: Reloads
   },
 ): AdminRoutesParts['status'] {
+  const startedAt = new Date().toISOString()
   return async (principal) => {
     const [statuses, logins] = await Promise.all([workers?.statuses(), live.logins()])
-    const parts = { ...facts, live, registry, logins, workers: statuses, history: reloads.history() }
+    const parts = {
+      ...facts,
+      startedAt,
+      live,
+      registry,
+      logins,
+      workers: statuses,
+      history: reloads.history(),
+    }
     return statusSteps(parts, principal)
   }
 }

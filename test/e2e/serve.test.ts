@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listening } from '../support/listening.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
+import { noRedis, redisServer } from '../support/redis.ts'
 import { modernHeaders } from '../support/served.ts'
 import { META } from '../support/wire.ts'
 
@@ -270,4 +271,19 @@ test('the log has a line for each call and nothing secret in it', async (t) => {
     msg: 'tool call',
   })
   assert.doesNotMatch(gateway.stderr(), /hush|s3cret/)
+})
+
+test('a start that fails closes what it has opened, so the process ends', {
+  skip: noRedis,
+  timeout: 60_000,
+}, async (t) => {
+  const folder = temporaryFolder(t)
+  const { addr } = await redisServer(t)
+  writeFileSync(join(folder, 'a.yaml'), 'name: a\n')
+  const settings = { port: 0, redis: { addr }, plants: { file: 'folder' } }
+  writeFileSync(join(folder, 'plantgw.yaml'), JSON.stringify(settings))
+  mkdirSync(join(folder, 'folder'))
+  const gateway = plantgw(t, ['serve', 'a.yaml'], { cwd: folder })
+  assert.equal(await gateway.ended, 2)
+  assert.match(gateway.stderr(), /cannot read the plant store/)
 })

@@ -6,7 +6,7 @@ import { openVault } from '../../credentials/oauth/vault.ts'
 import { printable } from '../../findings/frame.ts'
 import { HttpClient } from '../../net/index.ts'
 import { previewTable } from '../../server/live.ts'
-import { openStore } from '../../store/index.ts'
+import { type ConfigurationStore, openStore } from '../../store/index.ts'
 import { silentLog } from '../../telemetry/log.ts'
 import { environmentOf } from '../env-files.ts'
 import { noSuch } from '../options.ts'
@@ -35,10 +35,10 @@ export async function withServerLogin(
   const env = environmentOf(settings)
   const given = paths.length ? paths : usualPaths(settings)
   const vault = await openVault(settings.vault)
-  const store =
-    given.length || !settings.storage ? undefined : await openStore(settings.storage, env, settings.tenants)
   const http = new HttpClient()
+  let store: ConfigurationStore | undefined
   try {
+    if (!given.length && settings.storage) store = await openStore(settings.storage, env, settings.tenants)
     const source = store ? fromStore(store) : fromPaths(given)
     const options = {
       paths: source,
