@@ -35,6 +35,8 @@ export interface LiveOptions extends BuildOptions {
 /** The result of a reading that is not served yet. */
 export interface Made {
   result: Reload
+  /** The environment with which it was read. */
+  env: Env
   /** The new table; absent: the current one stays. */
   next?: Table
   /** Serves the table; must be called before the next reading. */
@@ -84,9 +86,10 @@ export class LiveTable {
   isRead = false
   /** Findings of the last reading of each file. */
   findings: readonly Finding[] = []
-  /** Environment of the last reading. */
+  /** The environment with which the table was read. */
   env: Env
-  private readonly source: () => ReturnType<ConfigurationSource>
+  /** Reads the configurations with the environment of now. */
+  private readonly read: () => Promise<{ env: Env; reading: Awaited<ReturnType<ConfigurationSource>> }>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
   /** Constant for the process, because ids survive reloads. */
@@ -112,9 +115,9 @@ export class LiveTable {
     const source = sourceOf(options)
     // The same object each time, as other rules would cause every file to be checked again.
     const rules = rulesOf(options.settings)
-    this.source = () => {
-      this.env = options.readEnv?.() ?? options.env
-      return source(this.env, rules)
+    this.read = async () => {
+      const env = options.readEnv?.() ?? options.env
+      return { env, reading: await source(env, rules) }
     }
   }
 
@@ -130,8 +133,8 @@ export class LiveTable {
 
   /** Reads all configurations, or `names`, again and swaps the table. */
   async reload(names?: ReadonlySet<string>): Promise<Reload> {
-    const { result, next, commit, follow } = await this.prepare(names)
-    const workers = next && (await this.options.handOn?.(next, this.env))
+    const { result, next, env, commit, follow } = await this.prepare(names)
+    const workers = next && (await this.options.handOn?.(next, env))
     commit()
     workers?.announce()
     follow()
@@ -165,10 +168,10 @@ export class LiveTable {
 
   /** Reads the configurations and reports what a reload would change, without changing or starting anything. */
   async diff(): Promise<Difference> {
-    const reading = await this.read()
+    const { env, reading } = await this.read()
     const { prepared: before, generation } = this.table
     const context = {
-      ...contextOf(this.options, this.env),
+      ...contextOf(this.options, env),
       http: this.http,
       issuers: this.issuers,
       proxies: this.table.proxies,
@@ -212,18 +215,14 @@ export class LiveTable {
     await this.http.drain()
   }
 
-  private read() {
-    return this.source()
-  }
-
   private async make(
     only: ReadonlySet<string> | undefined,
     strict: boolean,
   ): Promise<Omit<Made, 'follow'> & { reading: ReadConfigurationsResult }> {
-    const reading = await this.read()
+    const { env, reading } = await this.read()
     const before = this.table
     const context: AssembleContext = {
-      ...contextOf(this.options, this.env),
+      ...contextOf(this.options, env),
       http: this.http,
       outbound: this.outbound,
       issuers: this.issuers,
@@ -243,6 +242,7 @@ export class LiveTable {
     const commit = () => {
       this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
       this.table = table
+      this.env = env
       // A kept proxy gets the HTTP tools of the new table.
       for (const [, { routes }] of changed(prepared, before.prepared))
         for (const { proxy, local } of routes) proxy?.proxy.serve(local)
@@ -258,7 +258,7 @@ export class LiveTable {
       this.findings = sortFindings([...found, ...kept])
     }
     const result = { ...changes, generation: table.generation, refused, findings: found }
-    return { result, reading, ...(!isSame && { next: table }), commit }
+    return { result, reading, env, ...(!isSame && { next: table }), commit }
   }
 }
 

@@ -3,9 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { check } from '../../src/build/check-configurations.ts'
+import { type ConfigurationSource, fromPaths } from '../../src/build/source.ts'
 import type { Finding } from '../../src/findings/index.ts'
 import { gatewayOver } from '../support/gateway.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { until } from '../support/until.ts'
 import { body, events, open, post, rpc } from '../support/wire.ts'
 
 /** A gateway over a folder of configurations. */
@@ -474,4 +476,35 @@ test('a stream of /sse names its address for messages so that it holds below the
   const plainly = ['/a/message', '/a/message', '/message']
   assert.deepEqual(await addresses('https://example.com'), plainly)
   assert.deepEqual(await addresses(), plainly)
+})
+
+test('a question what a reload would change leaves the reload under way its environment', async (t) => {
+  const folder = temporaryFolder(t)
+  const write = (text: string) =>
+    writeFileSync(
+      join(folder, 'a.yaml'),
+      `${plain('a')}prompts: [{name: p, promptResponse: [{role: user, content: {text: '${text} {{env "WORD"}}'}}]}]`,
+    )
+  write('first')
+  const read = fromPaths([folder])
+  let hold: Promise<void> | undefined
+  let release = () => {}
+  const source: ConfigurationSource = async (...given) => {
+    await hold
+    return read(...given)
+  }
+  let readings = 0
+  const readEnv = () => ({ WORD: `word ${++readings}` })
+  const { gateway: made } = await gatewayOver(t, source, {}, { readEnv })
+  write('second')
+  hold = new Promise((resolve) => (release = resolve))
+  const reload = made.reload()
+  await until(() => readings === 2)
+  hold = undefined
+  assert.deepEqual((await made.diff()).changed, ['a'])
+  release()
+  await reload
+  const session = await open(made.app, '/a')
+  const { result } = await body(post(made.app, '/a/mcp', rpc('prompts/get', { name: 'p' }), session))
+  assert.equal(result.messages[0].content.text, 'second word 2')
 })
