@@ -476,7 +476,7 @@ class HttpTool implements CompiledTool {
 
   /**
    * Sends a request about an operation. Headers of the tool are sent only to the call's origin, as after a redirect.
-   * @throws CallError, NetFault
+   * @throws CallError without secrets
    */
   private async follow(
     slow: Async,
@@ -497,15 +497,21 @@ class HttpTool implements CompiledTool {
     const mask = this.maskOf(from, args, credential)
     const refusal = (why: string) =>
       new CallError('redirect', `${from.origin} accepted the operation with a ${why}`)
-    const request = { ...ledTo(from, target, { toGet: true, mask, refusal, what: 'link' }), method }
     const { authored: named } = this.parts
-    const isOwn = request.origin === from.origin && named?.has(from.origin) === true
-    const { answer } = await send(request, this.tool, {
-      ...this.sending(call, mask),
-      authored: new Set([...(named ?? []), ...slow.authored]),
-      ...(isOwn
-        ? { credential }
-        : { connection: { ...this.connection, tls: this.connection.tls?.elsewhere } }),
+    const ask = async () => {
+      const request = { ...ledTo(from, target, { toGet: true, mask, refusal, what: 'link' }), method }
+      const isOwn = request.origin === from.origin && named?.has(from.origin) === true
+      const { answer } = await send(request, this.tool, {
+        ...this.sending(call, mask),
+        authored: new Set([...(named ?? []), ...slow.authored]),
+        ...(isOwn
+          ? { credential }
+          : { connection: { ...this.connection, tls: this.connection.tls?.elsewhere } }),
+      })
+      return { request, answer }
+    }
+    const { request, answer } = await ask().catch((error) => {
+      throw this.shown(error, mask())
     })
     // The query may contain secrets.
     const url = async () => request.origin + pathOf(mask()?.(request.path) ?? request.path)
@@ -620,8 +626,14 @@ class HttpTool implements CompiledTool {
 
   /** @param mask for secrets that a redirect or broken answer may have put into the error */
   private failed(error: unknown, mask?: Mask): CallOutcome {
-    const failed = asCallError(error, this.limits)
-    return failedOutcome(failed, this.redacting(mask)?.(failed.text) ?? failed.text)
+    const failed = this.shown(error, mask)
+    return failedOutcome(failed, failed.text)
+  }
+
+  private shown(error: unknown, mask: Mask | undefined): CallError {
+    const { failure, text, detail, upstreamStatus, place, login } = asCallError(error, this.limits)
+    const shown = this.redacting(mask)?.(text) ?? text
+    return new CallError(failure, shown, detail, upstreamStatus, place, login)
   }
 
   /** The mask for answers, by the server's setting. @param own masks the call's own secrets */

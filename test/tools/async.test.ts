@@ -391,6 +391,18 @@ test('nothing of the tool goes to the origin to which the call was redirected', 
   for (const one of other.headers) assert.deepEqual([one.authorization, one['x-key']], [undefined, undefined])
 })
 
+test('the fault of a poll does not show the secrets of the tool', async (t) => {
+  const secret = 's3cret-token-of-the-tool'
+  const { origin } = await api(t, (_, response) =>
+    json(response, 202, {}, { location: `http://${secret}.example/jobs/${secret}` }),
+  )
+  const headers = { Authorization: `Bearer ${secret}` }
+  const { base } = await gatewayHere(t, exporter(origin, SOON, { headers }))
+  const { taskId } = (await ask(base, 'tools/call', begin)).result
+  const polled = await ask(base, 'tasks/get', { taskId })
+  assert.match(polled.result.result.content[0].text, /link to http:\/\/\*\*\*\.example, another origin/)
+})
+
 test('the outbound rules hold for the URL that is polled, as for a redirect', async (t) => {
   const other = await api(t)
   const { origin } = await api(t, (_, response) =>
