@@ -123,19 +123,27 @@ async function fetch(
   }
 }
 
-/** Characters of a request or response that are recorded. */
+/** Characters of a body that are recorded; no secret is longer. */
 const RECORDED = 64 * 1024
 
+/** The recorded part of a body. As much again is masked, so that no secret is cut, and left out. */
+function recorded(body: string | Buffer, mask: Mask): string {
+  const text = bodyText(body)
+  const shown = mask(text.slice(0, 2 * RECORDED))
+  const doubtful = text.length > 2 * RECORDED ? RECORDED : 0
+  return shown.slice(0, Math.max(0, Math.min(RECORDED, shown.length - doubtful)))
+}
+
 function exchangeOf(
-  request: UpstreamRequest,
+  { body, ...request }: UpstreamRequest,
   answer: HttpAnswer | undefined,
   mask: Mask,
   ms: number,
 ): Exchange {
   return {
     to: mask(request.origin + request.path),
-    sent: requestText(request, mask).slice(0, RECORDED),
-    received: answer && mask(bodyText(answer.body)).slice(0, RECORDED),
+    sent: requestText(body === undefined ? request : { ...request, body: recorded(body, mask) }, mask),
+    received: answer && recorded(answer.body, mask),
     ...(answer && { status: answer.status }),
     ms,
   }

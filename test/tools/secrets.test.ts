@@ -155,3 +155,20 @@ test('no way to escape JSON gets a known secret through, not as text and not as 
     assert.ok(!all.includes(form) && !all.includes(JSON.stringify(form).slice(1, -1)), `${form}: ${all}`)
   }
 })
+
+test('the recorded part of a large answer ends with no part of a secret', async () => {
+  const kept = 64 * 1024
+  for (const at of [kept, 2 * kept]) {
+    answer = { body: `${'x'.repeat(at - 8)}env-token-77${'y'.repeat(3 * kept)}`, type: 'text/plain' }
+    const recorded: string[] = []
+    await call({}, { onExchange: ({ received = '' }) => void recorded.push(received) })
+    assert.equal(recorded.length, 1)
+    assert.doesNotMatch(recorded[0]!, /env/)
+    assert.ok(recorded[0]!.length >= kept - 16 && recorded[0]!.length <= kept)
+  }
+  // Masked, it is much shorter than what was cut.
+  answer = { body: 'env-token-77'.repeat(11_000), type: 'text/plain' }
+  let recorded = ''
+  await call({}, { onExchange: ({ received = '' }) => (recorded = received) })
+  assert.doesNotMatch(recorded, /env/)
+})
