@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Identity } from '../access/identity.ts'
+import { HOP_HEADER } from '../cluster/hop.ts'
 import { type JsonObject, plain } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
 import { canonicalHeader } from '../text/index.ts'
@@ -61,7 +62,7 @@ function requestBuilder(
 /**
  * Headers by name are looked up case-insensitively; the whole map, under Go's canonical names, exists only for
  * templates that read it. The caller's credential for the gateway is excluded (MCP 2026-07-28, Authorization: no token
- * passthrough).
+ * passthrough), as are signatures of other replicas.
  */
 function headersBuilder(templates: (Template | undefined)[]): (call: CallContext) => Record<string, string> {
   const paths = templates
@@ -74,7 +75,7 @@ function headersBuilder(templates: (Template | undefined)[]): (call: CallContext
   return ({ headers, identity }) => {
     const picked: Record<string, string> = {}
     const pick = (name: string, lower: string) => {
-      if (identity && lower === 'authorization') return
+      if ((identity && lower === 'authorization') || lower.startsWith(HOP_HEADER)) return
       const value = Object.hasOwn(headers, lower) ? headers[lower] : undefined
       if (value !== undefined) define(picked, name, headerText(value))
     }

@@ -170,6 +170,12 @@ test('headers come from templates, Config and the request; the caller’s own ar
   assert.equal('authorization' in target.last().headers, false)
 })
 
+test('headers of replicas are not among those of the request', async () => {
+  const call = callable({ endpoint: origin, method: 'POST', requestBody: '{{toJson .Request.Headers}}' })
+  await call({}, { headers: { 'plantgw-hop': 'a', 'plantgw-hop-outer': 'b', 'x-own': 'c' } })
+  assert.equal(target.last().body.toString(), '{"X-Own":"c"}')
+})
+
 test('the request’s query, cookies, path and body can be read', async () => {
   const call = callable({
     endpoint: origin,
