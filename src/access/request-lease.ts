@@ -7,7 +7,7 @@ export interface Peer {
   /** Unique key. */
   readonly key: string
   readonly gone: boolean
-  /** Calls `listener` once when it disconnects, or soon if it already has. */
+  /** Calls `listener` when it disconnects, or soon if it already has. A connection keeps the same one once. */
   onGone(listener: () => void): void
 }
 

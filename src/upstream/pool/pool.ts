@@ -108,7 +108,8 @@ export class SessionPool {
     if (!this.#told) this.#log.info({ server: this.#upstream.name }, STRANGERS)
     this.#told = true
     const entry = this.#open(owner, { key, strangers, peer, quotaKey })
-    peer.onGone(() => this.#dropIfLeft(entry))
+    // The same function each time, which a lasting connection keeps once.
+    peer.onGone(this.#dropLeft)
     // Another client will probably follow, and a start may take seconds.
     const prepare = () => {
       if (!this.#closed) this.#upstream.prepare(resolved)
@@ -182,6 +183,10 @@ export class SessionPool {
     for (const { session, strangers: same } of this.#entries)
       if (session !== but && same === strangers)
         for (const listener of session.listeners) listener(method, {})
+  }
+
+  readonly #dropLeft = () => {
+    for (const entry of [...this.#entries]) this.#dropIfLeft(entry)
   }
 
   /** Drops an idle session whose client has disconnected. */
