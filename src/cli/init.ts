@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, posix, relative, resolve, sep } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { schemaFile } from '../config/index.ts'
+import { shellWord } from '../text/index.ts'
 import { writeNew } from './output.ts'
 import { installedFor, ownCommand } from './own-command.ts'
 
@@ -53,7 +54,7 @@ function schemaFolder(root: string): { path: string; own: boolean } {
 }
 
 function nextSteps(folder: string, files: readonly string[], service: string, command: string): string {
-  const enter = folder === '.' ? [] : [`  cd ${/^[\w./~-]+$/.test(folder) ? folder : JSON.stringify(folder)}`]
+  const enter = folder === '.' ? [] : [`  cd ${shellWord(folder)}`]
   return [
     `Wrote to ${folder === '.' ? 'this folder' : folder}:`,
     ...files.map((file) => `  ${file}`),

@@ -25,6 +25,8 @@ async function initialised(t: TestContext, ...args: string[]) {
 test('what init writes has no finding, whatever the service is called', async (t) => {
   const { folder } = await initialised(t)
   assert.deepEqual(files(folder), [...CONFIGS, ...SCHEMAS])
+  const { stdout } = await run(t, ['init', 'a $b', '--name', 'shop'], { cwd: folder })
+  assert.match(stdout, /^ {2}cd 'a \$b'$/m)
   for (const name of ['shop', 'plant-store', 'demo_2'])
     assert.equal((await run(t, ['init', `in/${name}`, '--name', name], { cwd: folder })).code, 0)
   for (const cwd of [folder, ...['shop', 'plant-store', 'demo_2'].map((name) => join(folder, 'in', name))]) {

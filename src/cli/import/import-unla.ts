@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { importUnlaSettings } from '../../import/unla-settings.ts'
+import { shellWord } from '../../text/index.ts'
 import { printFindings } from '../output.ts'
 import { fetchText } from './fetch-text.ts'
 import { withEnv } from './import-options.ts'
@@ -29,7 +30,7 @@ async function importUnla(from: string, flags: OutputFlags): Promise<number> {
   }
   const file = join(flags.output ?? '', 'plantgw.yaml')
   const { notes, variables, folder = '' } = made
-  const settings = `--settings ${file} ${folder}`.trim()
+  const settings = ['--settings', file, ...(folder ? [folder] : [])].map(shellWord).join(' ')
   return finish(
     {
       code: 0,

@@ -4,7 +4,7 @@ import { printableLines } from '../../findings/index.ts'
 import type { Imported } from '../../openapi/index.ts'
 import { type EditedFile, type Updated, updateImport } from '../../openapi/update.ts'
 import { replaceFile } from '../../store/file.ts'
-import { notText } from '../../text/index.ts'
+import { notText, shellWord } from '../../text/index.ts'
 import { jsonText } from '../output.ts'
 import { count } from './report.ts'
 
@@ -81,7 +81,7 @@ function updateText(
   const next = dryRun
     ? ['', 'Nothing was written: omit --dry-run to write it.']
     : files.length > 0
-      ? ['', `Check the result: plantgw validate ${path}`]
+      ? ['', `Check the result: plantgw validate ${shellWord(path)}`]
       : []
   const lines = [
     `${path}: ${counts}`,
