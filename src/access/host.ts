@@ -29,7 +29,6 @@ export function createHostGuard(options: HostGuardOptions): HostGuard {
   const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
   const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
   const publicName = publicUrl && URL.canParse(publicUrl) ? hostName(new URL(publicUrl).host) : undefined
-  const known = new Map<string, boolean>()
 
   function allowsHost(host: string | undefined): boolean {
     if (!local && hosts.size === 0) return true
@@ -38,7 +37,7 @@ export function createHostGuard(options: HostGuardOptions): HostGuard {
     return hosts.has(name) || name === publicName || (local && isLoopback(name))
   }
 
-  function decideOrigin(origin: string, host: string | undefined): boolean {
+  function allowsOrigin(origin: string, host: string | undefined): boolean {
     if (origins.has(origin.toLowerCase())) return true
     const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase()
     if (authority === undefined) return false
@@ -52,17 +51,7 @@ export function createHostGuard(options: HostGuardOptions): HostGuard {
     return hosts.has(name) || name === publicName || isLoopback(name) || isIP(name) !== 0
   }
 
-  return {
-    allowsHost(host) {
-      // Decisions are cached, as clients use few names.
-      const decided = host !== undefined ? known.get(host) : undefined
-      if (decided !== undefined) return decided
-      const allowed = allowsHost(host)
-      if (host !== undefined && known.size < 1000) known.set(host, allowed)
-      return allowed
-    },
-    allowsOrigin: decideOrigin,
-  }
+  return { allowsHost, allowsOrigin }
 }
 
 /** The name in `host:port` or `[v6]:port`, in lower case, without brackets. */

@@ -46,10 +46,8 @@ const GROUPS: Record<string, Record<string, Make>> = {
   },
 }
 
-/** Called only by `serve` itself, and by completion scripts that older versions installed. */
+/** Called only by `serve` itself. */
 const HIDDEN: Record<string, Make> = {
-  // It offers nothing, so that an old script still completes commands and options.
-  complete: async () => new Command('complete').argument('[words...]').action(() => {}),
   worker: async () => (await import('./serve/worker.ts')).workerCommand(),
 }
 

@@ -71,8 +71,3 @@ test('completion prints a script for each shell', () => {
     assert.doesNotMatch(stdout, /plantgw complete --/)
   }
 })
-
-test('a completion script of an older version asks, and is offered nothing', () => {
-  const { status, stdout, stderr } = plantgw('complete', '--', 'config', 'get', '-s', 'none.yaml', '--tenant')
-  assert.deepEqual([status, stdout, stderr], [0, '', ''])
-})
