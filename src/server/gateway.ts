@@ -314,6 +314,7 @@ async function serve(
     beginDrain() {
       draining = true
       registry.endStreams()
+      console.endStreams()
     },
     reloads,
     reload: (name?: string) => reloads.request('call', name),

@@ -261,3 +261,10 @@ test('finished calls are told at once', async (t) => {
   await until(/event: call\ndata: \{.*"name":"getPlant".*\}\n\n/)
   await reader.cancel()
 })
+
+test('an open page does not delay a shutdown', async (t) => {
+  const { origin, gateway } = await world(t)
+  const response = await fetch(`${origin}/_console/events`)
+  gateway.beginDrain()
+  assert.match(await response.text(), /^event: tick/)
+})

@@ -52,6 +52,8 @@ export interface Asked {
   parts: ConsoleParts
   principal: AdminPrincipal
   query: Record<string, string>
+  /** The gateway is shutting down. */
+  ending: AbortSignal
 }
 
 const POLICY = 'content-security-policy'

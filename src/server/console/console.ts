@@ -43,6 +43,8 @@ export interface Console {
   loginPage(failed?: string): HttpResponse
   readonly logins: ConsoleLogins
   readonly source: ConsoleSource
+  /** Ends the pages' streams of calls, which would delay a shutdown. */
+  endStreams(): void
 }
 
 /** The prefix as in the table. */
@@ -55,6 +57,7 @@ const TICK = 10_000
 
 export function createConsole(parts: ConsoleParts): Console {
   const { logins, source } = parts
+  const ending = new AbortController()
   const pages: Record<string, (asked: Asked) => Promise<HttpResponse> | HttpResponse> = {
     '': overview,
     tools,
@@ -69,6 +72,7 @@ export function createConsole(parts: ConsoleParts): Console {
   return {
     logins,
     source,
+    endStreams: () => ending.abort(),
     file: (path) => (Object.hasOwn(CONSOLE_FILES, path) ? file(path) : undefined),
     loginPage: (failed) => page(LoginPage({ failed }), 401),
     async answer(c, path, principal) {
@@ -78,7 +82,7 @@ export function createConsole(parts: ConsoleParts): Console {
       const methods = isScripted ? ['POST'] : ['GET', 'HEAD']
       if (!methods.includes(c.req.method))
         return refusal(405, `Use ${methods[0]}`, { allow: methods.join(', ') })
-      return handler({ c, parts, principal, query: c.req.query() })
+      return handler({ c, parts, principal, query: c.req.query(), ending: ending.signal })
     },
   }
 }
@@ -240,17 +244,21 @@ function argumentsOf(recorded: RecordedCall | undefined): string {
 }
 
 /** Finished calls as they end, and a tick with which pages load themselves again. */
-function events({ parts, principal: { tenant }, c }: Asked): HttpResponse {
-  const body = boundedStream(async (send, closed) => {
-    const say = (event: string, value: object) => send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`)
-    const stop = parts.source.follow((call) => {
-      if (tenant === undefined || call.tenant === tenant) say('call', call)
-    })
-    const timer = setInterval(() => say('tick', {}), TICK)
-    say('tick', {})
-    await new Promise((resolve) => closed.addEventListener('abort', resolve, { once: true }))
-    stop()
-    clearInterval(timer)
-  }, c.req.raw.signal)
+function events({ parts, principal: { tenant }, c, ending }: Asked): HttpResponse {
+  const body = boundedStream(
+    async (send, closed) => {
+      const say = (event: string, value: object) =>
+        send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`)
+      const stop = parts.source.follow((call) => {
+        if (tenant === undefined || call.tenant === tenant) say('call', call)
+      })
+      const timer = setInterval(() => say('tick', {}), TICK)
+      say('tick', {})
+      await new Promise((resolve) => closed.addEventListener('abort', resolve, { once: true }))
+      stop()
+      clearInterval(timer)
+    },
+    AbortSignal.any([c.req.raw.signal, ending]),
+  )
   return new HttpResponse(200, { ...HEADERS, 'content-type': 'text/event-stream' }, body)
 }
