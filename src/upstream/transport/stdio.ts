@@ -177,8 +177,7 @@ export class StdioChannel implements Channel {
   }
 }
 
-const EXIT = 'ended with exit code'
-const EXITED = `${EXIT} 0`
+const EXITED = 'ended with exit code 0'
 
 /** How programs report that their port is in use. */
 const PORT_IN_USE = /EADDRINUSE|address already in use/i
@@ -238,7 +237,9 @@ export function startChild(
       killGroup(pid, 'SIGKILL')
       if (pid !== undefined) groupEnded(pid)
     })
-    child.once('close', (code, signal) => resolve(signal ? `was ended by ${signal}` : `${EXIT} ${code}`))
+    child.once('close', (code, signal) =>
+      resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
+    )
   })
   child.stdin.on('error', () => {})
   return {
