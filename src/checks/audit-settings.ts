@@ -3,8 +3,7 @@ import { dirname } from 'node:path'
 import type { AuditSettings } from '../config/index.ts'
 import type { Reporter } from '../findings/index.ts'
 import { quote } from '../text/index.ts'
-
-const SHORTEST_SECRET = 32
+import { SHORTEST_SECRET } from './fields/value-rules.ts'
 
 /** @param path whose `path` is absolute */
 export function checkAudit({ to, path, args, secret }: AuditSettings, report: Reporter): void {
@@ -44,10 +43,10 @@ export function checkAudit({ to, path, args, secret }: AuditSettings, report: Re
 /** Why the gateway cannot create or append to a file. */
 function faultOf(path: string): { message: string; hint: string } | undefined {
   const folder = dirname(path)
-  const found = looked(path)
+  const found = statsOf(path)
   if (found && !found.isFile())
     return { message: `${quote(path)} is not a file`, hint: 'Name a file in a folder that exists' }
-  const parent = looked(folder)
+  const parent = statsOf(folder)
   if (!parent?.isDirectory())
     return {
       message: `the folder ${quote(folder)} does not exist`,
@@ -63,7 +62,7 @@ function faultOf(path: string): { message: string; hint: string } | undefined {
 }
 
 /** Undefined: missing or not accessible. */
-function looked(path: string): Stats | undefined {
+function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path)
   } catch {

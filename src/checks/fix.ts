@@ -32,7 +32,7 @@ export function fixFile(
     const next = readConfiguration({ file: read.file, text: applied.text }, env)
     const left = find(next)
     // A fix must not break a readable file; an alias shares text between tools that need different names.
-    if (!next.configuration || fixable(left) >= fixable(findings)) break
+    if (!next.configuration || countFixable(left) >= countFixable(findings)) break
     fixed.push(...applied.fixed)
     current = next
     findings = left
@@ -40,7 +40,7 @@ export function fixFile(
   return { read: current, fixed, findings }
 }
 
-function fixable(findings: readonly Finding[]): number {
+function countFixable(findings: readonly Finding[]): number {
   return findings.filter(({ fix }) => fix !== undefined).length
 }
 

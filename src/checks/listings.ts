@@ -26,11 +26,11 @@ export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
   const findings: Finding[] = []
   const used = new Map<Read, Set<string>>()
   const listing = reads.filter(hasListing)
-  const tenants = listing.length ? byTenant(reads) : new Map<string, Known>()
+  const tenants = listing.length ? byTenant(reads) : new Map<string, TenantServers>()
   const budget = { left: 1_000_000 }
   for (const read of listing) {
     const { configuration, doubtful } = read
-    const known = tenants.get(configuration.tenant) as Known
+    const known = tenants.get(configuration.tenant) as TenantServers
     const own = serversOf(configuration)
     for (const [i, router] of configuration.routers.entries()) {
       if (!isListing(router) || doubtful(['routers', i, 'server'])) continue
@@ -49,7 +49,7 @@ export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
   return { findings, usedOf: (read) => used.get(read) ?? new Set() }
 }
 
-interface Known {
+interface TenantServers {
   reads: Map<string, Read>
   servers: Servers[]
 }
@@ -65,11 +65,11 @@ function isListing({ server }: Router): boolean {
   return typeof server !== 'string'
 }
 
-function byTenant(reads: readonly Read[]): Map<string, Known> {
-  const tenants = new Map<string, Known>()
+function byTenant(reads: readonly Read[]): Map<string, TenantServers> {
+  const tenants = new Map<string, TenantServers>()
   for (const read of reads) {
     const { tenant, name } = read.configuration
-    const known: Known = tenants.get(tenant) ?? { reads: new Map(), servers: [] }
+    const known: TenantServers = tenants.get(tenant) ?? { reads: new Map(), servers: [] }
     tenants.set(tenant, known)
     if (known.reads.has(name)) continue
     known.reads.set(name, read)
@@ -79,7 +79,7 @@ function byTenant(reads: readonly Read[]): Map<string, Known> {
 }
 
 /** The most likely intended word, within the budget. */
-function meant(word: string, names: readonly string[], budget: Budget) {
+function suggestWithin(word: string, names: readonly string[], budget: Budget) {
   budget.left -= names.length
   return budget.left < 0 ? {} : suggest(word, names)
 }
@@ -88,7 +88,7 @@ function reportMissing(
   { server: list }: Router,
   missing: readonly number[],
   path: (string | number)[],
-  { servers }: Known,
+  { servers }: TenantServers,
   budget: Budget,
   report: Reporter,
 ): void {
@@ -104,14 +104,14 @@ function reportMissing(
       message: isGlob
         ? `no server is named like ${quote(server)}`
         : `there is no server ${quote(server)}; clients see nothing of it`,
-      ...(isGlob ? {} : meant(server, names, budget)),
+      ...(isGlob ? {} : suggestWithin(server, names, budget)),
       hint: 'Write `configuration/server`: the `name` of a configuration of the same tenant, and that of its server',
     })
   }
 }
 
-interface Among {
-  known: Known
+interface ListingContext {
+  known: TenantServers
   own: Read
   budget: Budget
 }
@@ -121,7 +121,7 @@ function checkFound(
   { names: naming }: Router,
   found: readonly FoundMember[],
   path: (string | number)[],
-  { known, own, budget }: Among,
+  { known, own, budget }: ListingContext,
   report: Reporter,
 ): void {
   const firsts = new Map<string, FoundMember>()
@@ -163,7 +163,7 @@ function checkFound(
     }
     if (!clashing) continue
     const [first, tool] = clashing
-    const [one, other] = [member, first].map((each) => quote(written(each, own.configuration.name)))
+    const [one, other] = [member, first].map((each) => quote(nameInRouter(each, own.configuration.name)))
     clash(
       first,
       `${one} has tools with the names of tools of ${other}, such as ${quote(tool)}: those of ${other} are served`,
@@ -173,7 +173,7 @@ function checkFound(
 }
 
 /** The server's name as a router of this configuration writes it. */
-function written({ configuration, server }: FoundMember, own: string): string {
+function nameInRouter({ configuration, server }: FoundMember, own: string): string {
   return configuration === own ? server : nameOf(configuration, server)
 }
 
@@ -235,7 +235,7 @@ function reportUnknown(
         code: 'dangling-member',
         path: [...path, ...place],
         message: `the server ${quote(server)} has no tool ${quote(tool)}`,
-        ...meant(tool, tools, budget),
+        ...suggestWithin(tool, tools, budget),
         hint: 'Write the name of a tool of the server',
       })
 }

@@ -16,36 +16,36 @@ import { DEFAULT_TENANT } from '../config/model.ts'
 import { fileTooLarge, limited, parseConfiguration, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { MAX_TENANT_FILE } from '../config/yaml/syntax.ts'
-import { type Finding, finding, hasErrors, type Path, sortFindings } from '../findings/index.ts'
+import { type Finding, finding, hasErrors, NOWHERE, type Path, sortFindings } from '../findings/index.ts'
 import { isObject, type Json } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { inTurns, pause } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
-import { type Alone, checkAlone, togetherSteps } from './together.ts'
+import { checkOne, type OwnResult, togetherSteps } from './together.ts'
 
 /**
- * Reads one configuration, and checks what its fields say about each other. What its names refer to is checked by
- * `checkTogether`. Never throws.
+ * Reads one configuration, and checks how its fields fit each other; `checkTogether` checks what its names refer to.
+ * Never throws.
  */
 export function readConfiguration(source: Source, env: Env, options: CheckOptions = {}): ReadConfiguration {
   const { tenants } = options
   const tenant = tenants ? writtenTenant(source) : DEFAULT_TENANT
   if (tenant !== DEFAULT_TENANT && isLarge(source))
-    return refused(source, [fileTooLarge(source, MAX_TENANT_FILE)])
+    return refusedFile(source, [fileTooLarge(source, MAX_TENANT_FILE)])
   const { file } = source
   const read = inOneGo('read a configuration', file, () =>
     parseConfiguration(source, envOfTenant(env, tenant, tenants)),
   )
   if (!read.configuration) return read
   const long = tenant === DEFAULT_TENANT ? undefined : longTemplate(read)
-  if (long) return refused(source, limited([...read.findings, long], file))
+  if (long) return refusedFile(source, limited([...read.findings, long], file))
   const found = inOneGo('check a configuration', file, () => runChecks(FIELD_CHECKS, read as Read, options))
   if (tenants && read.configuration.tenant !== tenant) found.push(variableTenant(read))
   return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], file) }
 }
 
-/** Escapes, aliases and merges may give a key that the text does not show. */
+/** Escapes, aliases and merges may produce a key that the text does not contain. */
 const MAY_NAME_TENANT = /tenant|[\\*<]/
 
 /** `tenant` as a line of its own. */
@@ -56,8 +56,8 @@ function isLarge({ text }: Source): boolean {
 }
 
 /**
- * The tenant as the text gives it, without any variable: a file may read none before its tenant is known. If it is absent or
- * or malformed: the default, and the file is checked as it is.
+ * The tenant as the text gives it, without variables: a file may read none before its tenant is known. The default
+ * if it is absent or malformed.
  */
 export function writtenTenant(source: Source): string {
   if (!MAY_NAME_TENANT.test(source.text)) return DEFAULT_TENANT
@@ -69,13 +69,12 @@ export function writtenTenant(source: Source): string {
   return typeof tenant === 'string' ? tenant : DEFAULT_TENANT
 }
 
-/** A file that is not looked at any further. */
-function refused(source: Source, findings: Finding[]): ReadConfiguration {
-  const locate = Object.assign(() => undefined, { key: () => undefined, has: () => false })
-  return { ...source, configuration: undefined, findings, locate, doubtful: () => false }
+/** A file that is not read any further. */
+function refusedFile(source: Source, findings: Finding[]): ReadConfiguration {
+  return { ...source, configuration: undefined, findings, locate: NOWHERE, doubtful: () => false }
 }
 
-/** Actions of a template of a tenant: compiling one is not interrupted. */
+/** Maximum actions of a template of a tenant, as compiling one is not interrupted. */
 const MAX_ACTIONS = 2_000
 
 /** The first text of a configuration that would be a template with too many actions. */
@@ -127,18 +126,18 @@ export async function readConfigurations(
   const findings: Finding[] = []
   const { found, names, asked, outside } = await filesAt(paths, findings)
   const configurations: ReadConfiguration[] = []
-  /** Files of folders that are something else. */
+  /** Files in folders that are no configurations. */
   const others = new Set<string>()
   for await (const source of sourcesOf(names, options, findings)) {
     if (!source) continue
     if (!asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
-    else configurations.push(shown(await reader.read(source), outside))
+    else configurations.push(withoutDetailsOutside(await reader.read(source), outside))
   }
   for (const read of configurations) findings.push(...read.findings)
   findings.push(...[...others].flatMap((file) => unreadSettings(file, env) ?? []))
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
-  findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
+  findings.push(...(await reader.together(configurations.filter((read) => !isOutside(read)))))
   return {
     configurations,
     findings: sortFindings(findings),
@@ -159,12 +158,12 @@ async function* sourcesOf(
 }
 
 /** Reports about a file outside the folder only that it has errors. */
-function shown(read: ReadConfiguration, outside: ReadonlySet<string>): ReadConfiguration {
+function withoutDetailsOutside(read: ReadConfiguration, outside: ReadonlySet<string>): ReadConfiguration {
   if (!outside.has(read.file) || (read.configuration && !hasErrors(read.findings))) return read
   return { ...read, text: '', configuration: undefined, findings: [outsideFinding(read.file)] }
 }
 
-function isHidden({ findings }: ReadConfiguration): boolean {
+function isOutside({ findings }: ReadConfiguration): boolean {
   return findings[0]?.code === 'linked-file'
 }
 
@@ -183,30 +182,30 @@ function readStdin(
 type Reader = ReturnType<typeof createReader>
 
 /**
- * Reads the same configurations again and again: those with the file and text of the last time are the same objects.
- * @param env must not change: a configuration depends on it
- * @param options nor these
+ * Reads the same configurations repeatedly; a file with the text of the last time gives the same object.
+ * @param env must not change, as configurations depend on it
+ * @param options must not change either
  */
 export function createReader(env: Env, options: CheckOptions = {}) {
   /** By file. */
   let last: ReadonlyMap<string, ReadConfiguration> = new Map()
-  const alone = new WeakMap<ReadConfiguration, Alone>()
-  const aloneOf = (read: Read) => {
-    const known = alone.get(read) ?? checkAlone(read, options)
+  const alone = new WeakMap<ReadConfiguration, OwnResult>()
+  const checkedOne = (read: Read) => {
+    const known = alone.get(read) ?? checkOne(read, options)
     alone.set(read, known)
     return known
   }
   return {
-    /** As `readConfiguration`; calls get their turn first. */
+    /** As `readConfiguration`, after yielding to calls. */
     async read(source: Source): Promise<ReadConfiguration> {
       const known = last.get(source.file)
       if (known?.text === source.text) return known
       await pause()
       return readConfiguration(source, env, options)
     },
-    /** As `checkTogether`; these are the configurations of the last time for the next `read`. */
+    /** As `checkTogether`; the next `read` returns these configurations again. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {
-      const findings = await inTurns(togetherSteps(configurations, aloneOf))
+      const findings = await inTurns(togetherSteps(configurations, checkedOne))
       last = new Map(configurations.map((read) => [read.file, read]))
       return findings
     },

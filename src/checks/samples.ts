@@ -199,20 +199,20 @@ export function* variations(
   for (const [name] of several ? optional : []) {
     if (left-- <= 0) return
     const what = `with \`${name}\` as the only optional argument`
-    yield { args: changed(least, name, full[name]), what, severity: 'error' }
+    yield { args: withChange(least, name, full[name]), what, severity: 'error' }
   }
   for (const [name] of several ? optional : []) {
     if (left-- <= 0) return
-    yield { args: changed(full, name, undefined), what: `without \`${name}\``, severity: 'error' }
+    yield { args: withChange(full, name, undefined), what: `without \`${name}\``, severity: 'error' }
   }
   for (const [name, schema] of schemas) {
     for (const value of otherValues(schema, full[name], flavour)) {
       if (left-- <= 0) return
       const what = `with ${shown(value)} as \`${name}\``
-      yield { args: changed(full, name, value), what, severity: isEmpty(value) ? 'warning' : 'error' }
+      yield { args: withChange(full, name, value), what, severity: isEmpty(value) ? 'warning' : 'error' }
       // Without other arguments that could hide the problem.
       if (always.has(name) && optional.length > 0)
-        yield { args: changed(least, name, value), what, severity: isEmpty(value) ? 'warning' : 'error' }
+        yield { args: withChange(least, name, value), what, severity: isEmpty(value) ? 'warning' : 'error' }
     }
   }
 }
@@ -249,7 +249,7 @@ function shown(value: Json): string {
   return `\`${String(value).slice(0, 40)}\``
 }
 
-function changed(args: JsonObject, name: string, value: Json | undefined): JsonObject {
+function withChange(args: JsonObject, name: string, value: Json | undefined): JsonObject {
   const copy: JsonObject = { ...args }
   if (value === undefined) delete copy[name]
   else setOwn(copy, name, value)

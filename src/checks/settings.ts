@@ -27,6 +27,7 @@ import {
   MAX_DURATION,
   reportIdle,
   reportUrl,
+  SHORTEST_SECRET,
   tokenKey,
 } from './fields/value-rules.ts'
 import { isBelow } from './prefixes.ts'
@@ -348,9 +349,6 @@ function checkAddresses(
     invalid('a single server has one address', 'Name one, or change `cluster_type`')
 }
 
-const SHORTEST_SECRET = 32
-
-/** @param host the listening address */
 /** Secrets are not shown. @param keys of the current one, and of one that is accepted besides */
 function checkSecrets(
   given: GivenSettings,
@@ -376,6 +374,7 @@ function checkSecrets(
     })
 }
 
+/** @param host the listening address */
 function checkCluster(cluster: GivenSettings, host: string, report: Reporter) {
   const { advertise } = cluster
   checkSecrets(cluster, ['secret', 'acceptedSecret'], 'cluster', report)

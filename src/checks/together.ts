@@ -9,13 +9,13 @@ import { REFERENCE_CHECKS } from './references.ts'
 /** The first claim of each key. */
 type Taken = Map<string, { claim: Claim; read: Read }>
 
-/** Findings about names and references inside one configuration, and its claims among all. */
-export interface Alone {
+/** Findings about names and references inside one configuration, and its claims to unique values. */
+export interface OwnResult {
   findings: readonly Finding[]
   claims: readonly (readonly Claim[])[]
 }
 
-export function checkAlone(read: Read, options: CheckOptions): Alone {
+export function checkOne(read: Read, options: CheckOptions): OwnResult {
   const findings = runChecks(REFERENCE_CHECKS, read, options)
   return { findings, claims: [...nameClaims(read, options), ...prefixClaims(read)] }
 }
@@ -43,24 +43,24 @@ export function checkTogether(
   configurations: readonly ReadConfiguration[],
   options: CheckOptions = {},
 ): Finding[] {
-  return atOnce(togetherSteps(configurations, (read) => checkAlone(read, options)))
+  return atOnce(togetherSteps(configurations, (read) => checkOne(read, options)))
 }
 
 /**
  * The same, yielding in between.
- * @param aloneOf returns the result of `checkAlone`
+ * @param checkedOne returns the result of `checkOne`
  */
 export function* togetherSteps(
   configurations: readonly ReadConfiguration[],
-  aloneOf: (read: Read) => Alone,
+  checkedOne: (read: Read) => OwnResult,
 ): Steps<Finding[]> {
   const reads = configurations.filter(isRead)
   const { findings, usedOf } = yield* listingSteps(reads)
   const taken: Taken = new Map()
   for (const read of reads) {
-    const alone = aloneOf(read)
+    const alone = checkedOne(read)
     for (const found of routedFindings(alone.findings, read, usedOf(read))) findings.push(found)
-    for (const claims of alone.claims) take(taken, claims, read, findings)
+    for (const claims of alone.claims) claimAll(taken, claims, read, findings)
     yield
   }
   return sortFindings(findings)
@@ -87,7 +87,7 @@ function routedFindings(
 }
 
 /** Takes an owner's claims; reports one conflict if it comes too late. */
-function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): void {
+function claimAll(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): void {
   for (const claim of claims) {
     const first = taken.get(claim.key)
     if (!first) {

@@ -38,7 +38,7 @@ export function withArgumentCures(
   })
 }
 
-/** A form that is no variable of the environment is not one that is unset. */
+/** An unsupported form is not an unset variable. */
 function messageOf({ code, message }: Finding, name: string): string {
   return code === 'env-syntax' ? `the argument ${name} is written as a variable of the environment` : message
 }

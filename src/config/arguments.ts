@@ -28,7 +28,7 @@ export function readArguments(tools: Tool[], context: Context) {
   tools.forEach((tool, i) => {
     tool.args.forEach((arg, j) => {
       const { default: given, const: fixed, enum: values, items, properties } = arg
-      // Most have none of them, and a path of their own is made for each.
+      // Most arguments have none of these, and making a path takes time.
       if (given === undefined && fixed === undefined && !values && !items && !properties) return
       const path = ['tools', i, 'args', j]
       // Without a type its values cannot be checked.
@@ -65,7 +65,7 @@ function readConst(arg: Arg, given: Json, path: Path, context: Context) {
   const message = `the \`const\` of ${quote(arg.name)} must be ${describeType(arg.type)}; got ${got}`
   const hint = `Write ${describeType(arg.type)}, or another \`type\``
   context.findings.push(toFinding({ code: 'invalid-value', path, message, hint }, context))
-  // In every call it was meant to have a value that it has not now.
+  // The argument was meant to have a value in every call.
   delete arg.const
   arg.required = true
 }
@@ -83,7 +83,7 @@ function readDefault(arg: Arg, given: Json, path: Path, context: Context) {
     const { what, ...advice } = fault
     const message = `the default of ${quote(arg.name)} ${what}`
     context.findings.push(toFinding({ code: 'invalid-default', path, message, ...advice }, context))
-    // The argument was meant to have a value in every call: that it may lack one is not reported as well.
+    // The argument was meant to have a value in every call, so a missing one is not reported too.
     arg.required = true
   }
 }

@@ -4,13 +4,13 @@ import { loadSchema, type SchemaName } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
 import { TRANSPORTS } from './transports.ts'
 
-/** Makes of a value that a schema has accepted what its type in `generated.ts` says. */
+/** Converts a value that a schema has accepted to its type in `generated.ts`. */
 type Fill = (value: Json) => Json | undefined
 
 const fills = new Map<SchemaName, Fill>()
 
-/** The value of a file that its schema has accepted, with defaults, and with units and free keys as the model has them. */
-export function filled(name: SchemaName, value: Json): JsonObject {
+/** A value that its schema has accepted, with defaults, converted units, and without keys of the author's own. */
+export function withDefaults(name: SchemaName, value: Json): JsonObject {
   let fill = fills.get(name)
   if (!fill) {
     const { schema } = loadSchema(name)
@@ -51,7 +51,7 @@ function objectFill(
     return { key, fill, fallback: () => (hasDefault ? (fill?.(written) ?? written) : undefined) }
   })
   return (value) => {
-    // Where the schema takes a string too, it is the field that is required.
+    // A string stands for an object with the required field.
     const given = typeof value === 'string' ? { [first]: value } : (value as JsonObject)
     const built: JsonObject = {}
     for (const { key, fill, fallback } of fields) {
@@ -65,7 +65,7 @@ function objectFill(
 
 /** The model of a value that the schema has accepted. Defaults of arguments are parsed by `readArguments`. */
 export function buildConfiguration(value: Json): Configuration {
-  const configuration = filled('configuration', value) as unknown as Configuration
+  const configuration = withDefaults('configuration', value) as unknown as Configuration
   for (const router of configuration.routers) buildRouter(router)
   for (const tool of configuration.tools) buildTool(tool)
   for (const server of configuration.mcpServers) server.maxSessions ??= TRANSPORTS[server.type].maxSessions
@@ -79,11 +79,11 @@ function buildRouter({ auth, cors }: Router) {
 
 function buildTool(tool: Tool) {
   tool.method = tool.method.toUpperCase()
-  // Files that a database wrote have every key, with an empty string for one that is not given.
+  // Exports of databases have every key, with an empty string for a missing value.
   for (const key of ['requestBody', 'responseBody', 'errorBody'] as const) if (!tool[key]) delete tool[key]
   for (const key of ['inputSchema', 'outputSchema'] as const) {
     const schema = tool[key]
-    // MCP wants `type: object` at the top of a tool's schema; properties alone say as much.
+    // MCP requires `type: object` at the top of a tool's schema; `properties` implies it.
     if (schema && schema.type === undefined && schema.properties !== undefined)
       tool[key] = { type: 'object', ...schema }
   }
@@ -103,7 +103,7 @@ const SIZES: Record<string, number> = {
   GiB: KIB ** 3,
 }
 
-/** `600s`, `10m`, `500ms`, `1h30m`; a plain number is seconds. Milliseconds, or undefined when it is none. */
+/** `600s`, `10m`, `500ms`, `1h30m`; a plain number is seconds. Milliseconds; undefined for another text. */
 export function parseDuration(text: string): number | undefined {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000)
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined
@@ -114,7 +114,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(sum)
 }
 
-/** `4MiB`, `10MB`; a plain number is bytes. Bytes, or undefined when it is none. */
+/** `4MiB`, `10MB`; a plain number is bytes. Bytes; undefined for another text. */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?) ?([kKMG]i?B|B|)$/.exec(text)
   const unit = match && SIZES[match[2]!]

@@ -13,7 +13,8 @@ export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated' | 'tls'>
 
 /**
  * The address at which a router without authentication would be open to other machines; undefined: no other machine
- * reaches it, clients have certificates, or the settings allow it. A name counts as one that they reach unless it is `localhost`.
+ * reaches it, clients have certificates, or the settings allow it. A host name other than `localhost` counts as
+ * reachable.
  */
 export function exposedAt({ host, allowUnauthenticated, tls }: Listening): string | undefined {
   return isLoopback(host) || allowUnauthenticated || tls?.clientCa !== undefined ? undefined : host
@@ -27,7 +28,7 @@ export function provesIssuers({ type, issuers }: Auth): boolean {
   return type === 'jwt' && issuers.every(({ jwksUrl }) => jwksUrl === undefined)
 }
 
-/** Whether everyone may use a router: neither its `auth` nor the tokens of its tenant are asked for. */
+/** Whether everyone may use a router: neither `auth` nor tokens of its tenant protect it. */
 export function isOpen(
   router: Router,
   { tenant }: Pick<Configuration, 'tenant'>,

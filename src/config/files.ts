@@ -13,7 +13,7 @@ import {
 } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
 import { quote } from '../text/index.ts'
-import { filled } from './build.ts'
+import { withDefaults } from './build.ts'
 import { unreadable } from './loader.ts'
 import type { Env, LintConfig, Source } from './model.ts'
 import { limited, readSchemaFile } from './read.ts'
@@ -25,8 +25,8 @@ export const SETTINGS_FILE = 'plantgw.yaml'
 const OWN_KEYS = ['routers', 'servers', 'tools', 'prompts', 'mcpServers']
 
 /**
- * Whether a file that was not named, such as `package.json` or the settings beside the configurations, is one: by its
- * name, else by its keys. What cannot be parsed is, so that its fault is reported.
+ * Whether a file that a folder contains is a configuration, by its name or its keys: `package.json` and the settings
+ * beside the configurations are none. An unparsable file is one, so that its error is reported.
  */
 export function mayBeConfiguration({ file, text }: Source): boolean {
   if (basename(file) === SETTINGS_FILE)
@@ -42,8 +42,8 @@ export function mayBeConfiguration({ file, text }: Source): boolean {
 
 /**
  * The files that a path stands for: for a folder every `*.yaml`, `*.yml` and `*.json` in and below it; hidden ones,
- * `node_modules` and `plantgw.lint.yaml` apart. Adds a finding where there are none.
- * @param links takes the files that are links, and whether they lead to somewhere else than in or below the folder
+ * `node_modules` and `plantgw.lint.yaml` apart. Adds a finding if there are none.
+ * @param links gets each symbolic link, and whether it leads out of the folder
  */
 export async function filesOf(
   path: string,
@@ -83,14 +83,14 @@ export async function filesAt(paths: readonly string[], findings: Finding[]): Pr
   for (const path of paths) found.set(path, await filesOf(path, findings, links))
   const all = [...found.values()].flat()
   // Files of one folder differ.
-  const names = paths.length === 1 ? all : distinct(all, identityOf)
+  const names = paths.length === 1 ? all : onePerIdentity(all, identityOf)
   const asked = new Set(names.filter((file) => named.has(identityOf(file))))
   const outside = [...links].flatMap(([file, isOut]) => (isOut && !named.has(identityOf(file)) ? [file] : []))
   return { found, names, asked, outside: new Set(outside) }
 }
 
 /** The first file of each identity. */
-function distinct(files: readonly string[], identityOf: (file: string) => string): string[] {
+function onePerIdentity(files: readonly string[], identityOf: (file: string) => string): string[] {
   const seen = new Set<string>()
   return files.filter((file) => {
     const identity = identityOf(file)
@@ -113,7 +113,7 @@ export function unreadSettings(file: string, env: Env): Finding | undefined {
   })
 }
 
-/** The name under which the file is looked for; no folder of configurations takes it for one. */
+/** The name of the lint file, which is no configuration. */
 export const LINT_CONFIG_FILE = 'plantgw.lint.yaml'
 
 const SKIPPED: ReadonlySet<string> = new Set([LINT_CONFIG_FILE, 'node_modules'])
@@ -135,7 +135,7 @@ async function configurationFiles(
         findings.push(unreadable(path, error))
       }
     } else if (/\.(?:ya?ml|json)$/i.test(entry.name)) {
-      // Pipes and devices are no files of a folder.
+      // Pipes and devices are skipped.
       if (entry.isFile()) files.push(path)
       if (!entry.isSymbolicLink() || !(await mayBeFile(path))) continue
       files.push(path)
@@ -145,14 +145,14 @@ async function configurationFiles(
   return files
 }
 
-/** A link to a pipe or a device is no file of a folder; nor is one to a folder, which could lead back up. */
+/** Links to pipes, devices and folders are skipped; one to a folder could lead back up. */
 async function mayBeFile(link: string): Promise<boolean> {
   const target = await stat(link).catch(() => undefined)
   // Reading a link that leads nowhere gives a finding.
   return target === undefined || target.isFile()
 }
 
-/** Whether a link of the folder leads to a file that is not in or below it; one that leads nowhere does not. */
+/** Whether a link leads to a file outside of the folder; false for a link without a target. */
 export function leadsOutside(link: string, folder: string): boolean {
   try {
     const way = relative(realpathSync(folder), realpathSync(link))
@@ -189,7 +189,7 @@ export function readLintConfig(
   if (!source) return { config: { severity: {}, limits: {} }, findings: [] }
   const { file } = source
   const { findings, locate, sound, value } = readSchemaFile(source, env, 'lint')
-  const { severity, limits } = filled('lint', sound ? value : {}) as unknown as LintConfig
+  const { severity, limits } = withDefaults('lint', sound ? value : {}) as unknown as LintConfig
   const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
   for (const name of Object.keys(severity)) {
     if (known.includes(name)) continue

@@ -60,10 +60,10 @@ interface Kind {
 /** Every configuration of ours has one of these keys; a file of an MCP client has none. */
 const isOurs = (value: JsonObject) => ['name', 'routers', 'tools', 'prompts'].some((key) => key in value)
 const isDescription = ({ paths, info }: JsonObject) => isObject(paths) || isObject(info)
-const some = (value: Json | undefined, is: (member: JsonObject) => boolean) =>
+const someMember = (value: Json | undefined, is: (member: JsonObject) => boolean) =>
   isObject(value) && Object.values(value).some((member) => isObject(member) && is(member))
 const startsServers = (servers: Json | undefined) =>
-  some(servers, (one) => ['command', 'url', 'serverUrl', 'httpUrl'].some((key) => key in one))
+  someMember(servers, (one) => ['command', 'url', 'serverUrl', 'httpUrl'].some((key) => key in one))
 
 const GIVE_OURS = 'Give the configurations themselves, or their folder'
 
@@ -113,7 +113,8 @@ const KINDS: readonly Kind[] = [
   },
   {
     what: 'a Docker Compose file',
-    shownBy: ({ services }) => some(services, (one) => 'image' in one || 'build' in one) && ['services'],
+    shownBy: ({ services }) =>
+      someMember(services, (one) => 'image' in one || 'build' in one) && ['services'],
     use: 'Give the configurations themselves, such as the files that a service mounts',
   },
   {
@@ -125,7 +126,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     what: 'a workflow of GitHub Actions',
-    shownBy: ({ jobs }) => some(jobs, (one) => 'steps' in one || 'uses' in one) && ['jobs'],
+    shownBy: ({ jobs }) => someMember(jobs, (one) => 'steps' in one || 'uses' in one) && ['jobs'],
     use: GIVE_OURS,
   },
   {

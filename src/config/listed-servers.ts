@@ -39,7 +39,7 @@ export function nameOf(configuration: string, server: string): string {
 }
 
 /**
- * The servers behind a router, each once: what is named goes before what `*` stands for, which is sorted by name.
+ * The servers behind a router, each once: named ones first, then those that `*` matches, sorted by name.
  * @param own the configuration of the router, whose servers need no `configuration/`
  * @param others those of the same tenant; the own one may be among them
  */

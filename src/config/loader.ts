@@ -6,7 +6,7 @@ import type { Source } from './model.ts'
 import { NOT_PLAIN, notPlain } from './plain-file.ts'
 import { MAX_FILE_SIZE } from './yaml/syntax.ts'
 
-/** More are no faster. */
+/** Files that are read at the same time; more are no faster. */
 const AT_ONCE = 16
 
 /** Reads files, in their order. @param findings gets one for each that cannot be read, whose source is undefined */

@@ -7,7 +7,7 @@ import WORDS from './other-words.json' with { type: 'json' }
 import { type LoadedSchema, loadSchema } from './schemas.ts'
 import { type SchemaNode, titled } from './shape.ts'
 
-/** A place where a schema knows a key. */
+/** A place of a key in a schema. */
 interface Home {
   key: string
   /** The keys to the object that has the key; `[]` is an item of a list, `*` a member with a free name. */
@@ -20,7 +20,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = WORDS.keys
 const HINTS: readonly { keys: string[]; in?: string[]; hint: string; means?: string }[] = WORDS.hints
 const homes = new WeakMap<LoadedSchema, ReadonlyMap<string, Home[]>>()
 
-/** Upper case, `_` and `-` do not make another word. */
+/** The word without case, `_` and `-`. */
 const plain = (word: string) => word.replace(/[_-]/g, '').toLowerCase()
 
 /** All places of all keys, by the plain key, and by that with the name of its object before it: `logLevel`. */
@@ -89,14 +89,14 @@ const RARE = new Set([
   'tenants',
 ])
 
-/** How far a place is, in levels; a value that the place does not take, and a rare object, count as further levels. */
+/** The distance of a place in levels; a value that does not fit there, and a rare object, add levels. */
 function distance({ owner, value: schema }: Home, from: readonly string[], value: unknown): number {
   const shared = ancestorOf(from, owner).length
   const way = levels(from.slice(shared)) + levels(owner.slice(shared))
   return way + (owner.slice(shared).some((key) => RARE.has(key)) ? 1 : 0) + misfit(value, schema)
 }
 
-/** 0 where the schema takes such a value. */
+/** 0 if the schema accepts such a value. */
 function misfit(value: unknown, { type, enum: allowed, properties, items }: SchemaNode): number {
   const types = [type ?? []].flat()
   if (allowed) return allowed.includes(value) || allowed.includes(meantValue(value)) ? 0 : 2
@@ -110,7 +110,7 @@ function misfit(value: unknown, { type, enum: allowed, properties, items }: Sche
   return value.length > 0 && typeof items === 'object' ? misfit(value[0], items) : 0
 }
 
-/** The value that another language calls so. */
+/** The value that this word of other products means. */
 export function meantValue(value: unknown): string | undefined {
   const words: Readonly<Record<string, string>> = WORDS.values
   const word = typeof value === 'string' ? value.toLowerCase() : ''
@@ -147,7 +147,7 @@ export function adviseOn(error: ErrorObject, path: Path, loaded: LoadedSchema): 
       SYNONYMS[own]!.some((one) => plain(one) === word) &&
       properties[own] &&
       !(own in given) &&
-      // A schema is no list of arguments.
+      // An object is not meant as a list.
       (resolved(properties[own], loaded)?.type !== 'array' || Array.isArray(value)),
   )
   const same = synonym ?? Object.keys(properties).find((own) => plain(own) === word)
@@ -193,7 +193,7 @@ function placeOf(word: string, from: readonly string[], value: unknown, loaded: 
   return candidates.sort((a, b) => a.far - b.far)[0]
 }
 
-/** Says where keys of an object belong that have the same home. */
+/** An instruction where keys of an object belong that share a home. */
 export function directions(keys: readonly string[], home: Home, path: Path, loaded: LoadedSchema): string {
   const { owner, key } = home
   const from = ownerOf(path, loaded)

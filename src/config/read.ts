@@ -19,16 +19,16 @@ import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/syntax.ts'
 import { readValues } from './yaml/values.ts'
 
 /**
- * Reads one configuration: YAML, environment variables, schema. What its fields say about each other, and what its
- * names refer to, is checked by the room above. Never throws.
+ * Reads one configuration: YAML, environment variables, schema. The room `checks` checks how its fields fit each
+ * other, and what its names refer to. Never throws.
  */
 export function parseConfiguration(source: Source, env: Env): ReadConfiguration {
   const { file, text } = source
   const read = readSchemaFile(source, env, 'configuration')
   const { findings } = read
-  const repaired = wanting(read) ? repairedOf(read, source) : undefined
+  const repaired = needsRepair(read) ? repairedOf(read, source) : undefined
   // A repaired configuration must never count as valid.
-  if (wanting(read) && (!repaired || !hasErrors(findings))) {
+  if (needsRepair(read) && (!repaired || !hasErrors(findings))) {
     const rest = { locate: read.locate, doubtful: () => false }
     return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
   }
@@ -46,12 +46,12 @@ export function parseConfiguration(source: Source, env: Env): ReadConfiguration 
   return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
 }
 
-/** The nodes of the two files that were looked into last: findings about two files name places in both. */
+/** The nodes of the last two files, as a finding about two files names places in both. */
 let recent: readonly { late: Nodes; nodes: Nodes }[] = []
 
 /**
- * The nodes of a configuration, which are read again when they are wanted later: they take many times the memory of the
- * text, and most places are asked for while the file is read, or never.
+ * The nodes of a configuration, which are parsed again for later use: they take many times the memory of the text,
+ * and most are used while the file is read, or never.
  */
 function lateNodes(source: Source, env: Env, now: Nodes): Nodes {
   const get = () => {
@@ -66,8 +66,8 @@ function lateNodes(source: Source, env: Env, now: Nodes): Nodes {
   return late
 }
 
-function wanting({ sound, errors, spoilt }: SchemaFile): boolean {
-  return !sound || errors.length > 0 || spoilt.size > 0
+function needsRepair({ sound, errors, reportedNodes }: SchemaFile): boolean {
+  return !sound || errors.length > 0 || reportedNodes.size > 0
 }
 
 function repairedOf(read: SchemaFile, { file, text }: Source): Repaired | undefined {
@@ -98,15 +98,15 @@ interface SchemaFile {
   locate: Locate
   nodes: Nodes
   range: Parsed['range']
-  /** The value has the form that the schema wants, unknown keys apart. */
+  /** Whether the value matches the schema, apart from unknown keys. */
   sound: boolean
-  /** There is no value: the file is no YAML, or empty. */
+  /** Whether there is no value: the file is not YAML, or empty. */
   broken: boolean
   /** Schema errors, up to `MAX_FINDINGS`. */
   errors: ErrorObject[]
-  /** Nodes whose values are not what was meant, as their own findings say. */
-  spoilt: ReadonlySet<YamlNode>
-  /** Keys that are elsewhere than they belong, such as `routers[].prefix`. */
+  /** Nodes that have a finding about their value already. */
+  reportedNodes: ReadonlySet<YamlNode>
+  /** Keys that the file has in a wrong place, by their right one, such as `routers[].prefix`. */
   misplaced: ReadonlySet<string>
 }
 
@@ -140,17 +140,17 @@ export function readSchemaFile(source: Source, env: Env, name: SchemaName): Sche
   if (commented) findings.push(commentFinding(source, commented.first, range))
   if (isLarge) findings.push(fileTooLarge(source, MAX_FILE_SIZE))
   const broken = findings.some(({ code }) => code !== 'yaml-warning')
-  const { value, root, spoilt, findings: told } = readValues(plain, env, parsed, schema.shape)
+  const { value, root, reportedNodes, findings: told } = readValues(plain, env, parsed, schema.shape)
   const nodes = nodesOf(root)
   const locate = locator(text, env, range, nodes)
-  const rest = { errors: [], spoilt, misplaced: new Set<string>() }
+  const rest = { errors: [], reportedNodes, misplaced: new Set<string>() }
   const result = { value, findings, locate, nodes, range, sound: false, broken: true, ...rest }
   const foreign = name !== 'lint' && foreignFinding(value, name, source, locate)
   if (foreign) return { ...result, findings: [foreign] }
   if (broken) return result
   findings.push(...(name === 'configuration' ? withArgumentCures(told, value, nodes, source) : told))
   if (value === null && told.length === 0) {
-    // Settings may all be left out.
+    // All settings are optional.
     if (name !== 'configuration') return { ...result, value: {}, sound: true, broken: false }
     const hint = 'Write a configuration with at least `name`, or remove the file'
     findings.push(finding('empty-file', file, 'the file contains no configuration', { hint }))
@@ -164,7 +164,7 @@ export function readSchemaFile(source: Source, env: Env, name: SchemaName): Sche
   return { ...result, sound, broken: false, errors, misplaced }
 }
 
-/** A file of another kind is one mistake, whatever is in it. */
+/** A file of another kind gets this finding only. */
 function foreignFinding(
   value: Json,
   name: 'configuration' | 'settings',
@@ -186,8 +186,9 @@ interface Read extends Place {
 }
 
 /**
- * The errors that are left once the keys of `removed-keys.json` are taken out of the value: each becomes a warning that
- * says what applies now, so that files of earlier versions are still served.
+ * Deletes the keys of `removed-keys.json` from the value, and turns their errors into warnings, so that files of
+ * earlier versions are still served.
+ * @returns the other errors
  */
 function withoutRemovedKeys(
   errors: readonly ErrorObject[],

@@ -16,13 +16,13 @@ interface Faulty {
   schema: LoadedSchema
   nodes: Nodes
   errors: readonly ErrorObject[]
-  /** Nodes whose values are not what was meant. */
-  spoilt: ReadonlySet<YamlNode>
-  /** Keys that are elsewhere than they belong, such as `routers[].prefix`. */
+  /** Nodes that have a finding about their value already. */
+  reportedNodes: ReadonlySet<YamlNode>
+  /** Keys that the file has in a wrong place, by their right one, such as `routers[].prefix`. */
   misplaced: ReadonlySet<string>
 }
 
-/** A value that the schema accepts, good enough to look for more that is wrong; never to be served. */
+/** A value that the schema accepts, for finding further mistakes; it is never served. */
 export interface Repaired {
   value: JsonObject
   nodes: Nodes
@@ -31,11 +31,11 @@ export interface Repaired {
 }
 
 /**
- * Brings a faulty configuration into the form that the schema wants: keys that are nearly right are taken for
- * what they nearly are, other faulty parts are left out, and harmless values stand in for what is needed.
+ * Makes a faulty configuration match the schema: misspelt keys are renamed, other faulty parts are removed, and
+ * harmless values replace required ones.
  * @param faulty its value is changed
- * @param most errors of one validation; with this many the file is given up
- * @returns undefined where nothing can be made of it
+ * @param most maximum errors of one validation; with so many the file is not repaired
+ * @returns undefined if it cannot be repaired
  */
 export function repair(faulty: Faulty, most: number): Repaired | undefined {
   const { size, schema } = faulty
@@ -44,22 +44,22 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
   const nodes = tree.nodes(faulty.nodes)
   let names: string[] | undefined
   const configNames = () => (names ??= namesRead(tree.at(['tools']) ?? null, 'Config'))
-  const around: Around = { file: faulty.file, configNames }
+  const around: RepairContext = { file: faulty.file, configNames }
   let { errors } = faulty
-  for (const path of spoiltPaths(faulty)) leaveOut(tree, path, around)
+  for (const path of faultyValuePaths(faulty)) removeOrReplace(tree, path, around)
   for (let round = 0; round === 0 || errors.length > 0; round++) {
-    // Taking a value out may make its map faulty, and that the list that holds it.
+    // Removing a value may make its map faulty, and that its list.
     if (round === 12 || errors.length >= most) return undefined
-    // First the keys: what is missing may be there under another name.
-    for (const error of errors) if (error.keyword === 'additionalProperties') mendKey(error, tree, schema)
-    for (const error of errors) if (error.keyword !== 'additionalProperties') mend(error, tree, around)
+    // Keys first: a missing one may be there under another name.
+    for (const error of errors) if (error.keyword === 'additionalProperties') repairKey(error, tree, schema)
+    for (const error of errors) if (error.keyword !== 'additionalProperties') repairError(error, tree, around)
     tree.close()
     errors = schemaErrorsOf(tree.value, size, schema, nodes, most)
   }
   const { value } = tree
-  for (const i of (value.tools as Json[] | undefined)?.keys() ?? []) openArguments(['tools', i], tree)
+  for (const i of (value.tools as Json[] | undefined)?.keys() ?? []) allowUnknownArguments(['tools', i], tree)
   const lists = [...faulty.misplaced].map((key) => (key === 'prefix' ? 'routers' : key.replace(/\[\].*/, '')))
-  // A list that is not there may have been meant to be, with the key that stands elsewhere.
+  // A key in a wrong place may have been meant for a list that is missing.
   const absent = new Set(lists.filter((key) => !(key in value)))
   const doubtful = (path: Path) =>
     tree.changed(path) ||
@@ -71,14 +71,14 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
 
 type Key = string | number
 
-/** Stands for an item that was taken out. */
-const GONE: Json = []
+/** Replaces a removed item until `close`. */
+const REMOVED_ITEM: Json = []
 
 /** A value with moved, removed and added members that knows the original place of each. */
 class Tree {
-  /** The keys of each object that are not what the file says; a list is only known to have such items. */
+  /** The changed keys of each object; of a list only whether any item changed. */
   readonly #changes = new Map<Json, Set<Key>>()
-  /** Keys and indexes of the file by those of now. */
+  /** Original keys and indexes, by the current ones. */
   readonly #origins = new Map<Json, Map<Key, Key>>()
   readonly #gaps = new Set<Json[]>()
 
@@ -88,16 +88,16 @@ class Tree {
     return valueAt(this.value, path)
   }
 
-  /** Puts a value in place of what is at the path; undefined takes it out, be it a member or an item. */
+  /** Replaces the value at a path; undefined removes the member or item. */
   put(path: Path, next: Json | undefined) {
     const holder = this.at(path.slice(0, -1))
     const key = path.at(-1)
-    if (holder === GONE || key === undefined) return
+    if (holder === REMOVED_ITEM || key === undefined) return
     this.#markAll(next)
     if (Array.isArray(holder)) {
       if (next === undefined) this.#gaps.add(holder)
       this.#mark(holder, key)
-      holder[Number(key)] = next ?? GONE
+      holder[Number(key)] = next ?? REMOVED_ITEM
     } else if (isObject(holder)) {
       this.#mark(holder, key)
       if (next === undefined) delete holder[key]
@@ -115,10 +115,10 @@ class Tree {
     this.#origins.set(holder, new Map(this.#origins.get(holder)).set(key, old))
   }
 
-  /** Closes the gaps that items taken out have left: paths of before hold until then. */
+  /** Closes the gaps of removed items; until then, indexes stay the same. */
   close() {
     for (const list of this.#gaps) {
-      const kept = [...list.keys()].filter((i) => list[i] !== GONE)
+      const kept = [...list.keys()].filter((i) => list[i] !== REMOVED_ITEM)
       const was = this.#origins.get(list)
       this.#origins.set(list, new Map(kept.map((i, now) => [now, was?.get(i) ?? i])))
       list.splice(0, list.length, ...kept.map((i) => list[i]!))
@@ -126,7 +126,7 @@ class Tree {
     this.#gaps.clear()
   }
 
-  /** Whether something was put in or taken out at the path, or in the list that is there. */
+  /** Whether a value was replaced or removed at the path, or in the list there. */
   changed(path: Path): boolean {
     const holder = this.at(path.slice(0, -1)) ?? null
     const here = this.at(path)
@@ -149,7 +149,7 @@ class Tree {
     this.#changes.set(holder, (this.#changes.get(holder) ?? new Set()).add(key))
   }
 
-  /** Nothing of what is put in is what the file says. */
+  /** Marks every part of an inserted value as changed. */
   #markAll(value: Json | undefined) {
     if (!isObject(value) && !Array.isArray(value)) return
     for (const [key, held] of Object.entries(value)) {
@@ -159,20 +159,20 @@ class Tree {
   }
 }
 
-/** Where nothing came of a variable or an alias; a text with something around it may say enough. */
-function spoiltPaths({ value, nodes, spoilt }: Faulty): Path[] {
-  if (spoilt.size === 0) return []
+/** Paths of values that are nothing but a faulty variable or alias; a text with more around it may still be useful. */
+function faultyValuePaths({ value, nodes, reportedNodes }: Faulty): Path[] {
+  if (reportedNodes.size === 0) return []
   const visit = (at: Json, path: Path): Path[] => {
     if (Array.isArray(at)) return at.flatMap((item, i) => visit(item, [...path, i]))
     if (isObject(at)) return Object.entries(at).flatMap(([key, member]) => visit(member, [...path, key]))
     if (at !== null && !(typeof at === 'string' && /^(?:\$\{[^}]*\})?$/.test(at))) return []
     const node = nodes.at(path)
-    return node && spoilt.has(node) ? [path] : []
+    return node && reportedNodes.has(node) ? [path] : []
   }
   return visit(value, [])
 }
 
-function mendKey(error: ErrorObject, tree: Tree, schema: LoadedSchema) {
+function repairKey(error: ErrorObject, tree: Tree, schema: LoadedSchema) {
   const { instancePath, params } = error
   const path = pointerPath(instancePath, tree.value)
   const { means: close } = adviseOn(error, path, schema)
@@ -180,45 +180,45 @@ function mendKey(error: ErrorObject, tree: Tree, schema: LoadedSchema) {
   const value = tree.at(own)
   if (!close || value === undefined || tree.at([...path, close]) !== undefined)
     return tree.put(own, undefined)
-  tree.rename(own, close, shaped(value, shapeAt(schema.shape, [...path, close])))
+  tree.rename(own, close, scalarsAsTexts(value, shapeAt(schema.shape, [...path, close])))
 }
 
-/** Under a key that is not known scalars were read as YAML says: where a text is wanted they become texts. */
-function shaped(value: Json, shape: Shape): Json {
-  if (Array.isArray(value)) return value.map((item) => shaped(item, shape.items))
+/** Below an unknown key, scalars have the types of YAML: where the schema requires strings, they become strings. */
+function scalarsAsTexts(value: Json, shape: Shape): Json {
+  if (Array.isArray(value)) return value.map((item) => scalarsAsTexts(item, shape.items))
   if (isObject(value))
     return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [key, shaped(member, shapeAt(shape, [key]))]),
+      Object.entries(value).map(([key, member]) => [key, scalarsAsTexts(member, shapeAt(shape, [key]))]),
     )
   if (shape.kind !== 'text' || typeof value === 'string') return value
   return value === null ? '' : stringify(value)
 }
 
-function mend({ keyword, instancePath, params }: ErrorObject, tree: Tree, around: Around) {
+function repairError({ keyword, instancePath, params }: ErrorObject, tree: Tree, around: RepairContext) {
   const path = pointerPath(instancePath, tree.value)
   if (keyword === 'if') return
-  if (keyword !== 'required') return leaveOut(tree, path, around)
+  if (keyword !== 'required') return removeOrReplace(tree, path, around)
   const missing = [...path, params.missingProperty]
   if (tree.at(missing) !== undefined) return
   // The holder is invalid without this member: leave it out too.
-  leaveOut(tree, cureOf(pointerOf(missing)) ? missing : path, around)
+  removeOrReplace(tree, cureOf(pointerOf(missing)) ? missing : path, around)
 }
 
-function leaveOut(tree: Tree, path: Path, around: Around) {
+function removeOrReplace(tree: Tree, path: Path, around: RepairContext) {
   const cure = cureOf(pointerOf(path))
   if (cure && 'without' in cure) return tree.put(path.slice(0, cure.without), undefined)
   const holder = tree.at(path.slice(0, -1))
   tree.put(path, cure?.fill(isObject(holder) ? holder : {}, around))
 }
 
-/** An argument whose type is not known may be anything; where one is missing, all that templates read are there. */
-function openArguments(path: Path, tree: Tree) {
+/** An argument of unknown type may be any value; if one is missing, all arguments that templates read are declared. */
+function allowUnknownArguments(path: Path, tree: Tree) {
   const tool = tree.at(path) as { args?: JsonObject[]; inputSchema?: JsonObject }
   const { args = [], inputSchema } = tool
   const unknown = (...keys: Path) => tree.changed([...path, ...keys])
   const untyped = args.filter((_, j) => unknown('args', j, 'type')).map(({ name }) => name as string)
   const unnamed = args.filter((_, j) => unknown('args', j, 'name'))
-  // The one position that needs no template to name the argument.
+  // In this position no template has to name the argument.
   for (const arg of unnamed) arg.position = 'query'
   const open = unknown('args') || unknown('inputSchema') || unnamed.length > 0
   if (untyped.length === 0 && !open) return
@@ -240,21 +240,21 @@ function openArguments(path: Path, tree: Tree) {
  * The repair of a faulty or missing value in a configuration that is only checked for further findings:
  * `fill` puts another value in its place, `without` leaves out the map or list at that depth with its contents.
  */
-type Cure = { fill: (holder: JsonObject, around: Around) => Json } | { without: number }
+type Cure = { fill: (holder: JsonObject, around: RepairContext) => Json } | { without: number }
 
 /** The context for a replacement value. */
-interface Around {
+interface RepairContext {
   file: string
   /** Names that templates read behind `.Config`. */
   configNames: () => readonly string[]
 }
 
 const fill = (value: Json): Cure => ({ fill: () => value })
-/** Says nothing, and counts as using every argument: what used which is not known. */
+/** Prints nothing, and counts as a use of every argument, as the actual uses are unknown. */
 const TEMPLATE = '{{with .Args}}{{end}}'
 const content = (): JsonObject => ({ type: 'text', text: TEMPLATE })
 
-/** By JSON pointer; what no rule names is left out by itself. */
+/** By JSON pointer. A value without a rule is removed alone. */
 const CURES: [RegExp, Cure][] = [
   // Unique, as the path of the file is.
   [/^\/name$/, { fill: (_holder, { file }) => file }],
@@ -307,7 +307,7 @@ function likelyType(server: JsonObject): string {
   return type
 }
 
-function serverOf({ configNames }: Around): JsonObject {
+function serverOf({ configNames }: RepairContext): JsonObject {
   return { name: 'unnamed', config: configOf(configNames()) }
 }
 

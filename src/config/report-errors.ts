@@ -16,8 +16,8 @@ interface Checked {
   schema: LoadedSchema
   locate: Locate
   nodes: Nodes
-  /** Nodes whose values are not what was meant, as their own findings say. */
-  spoilt: ReadonlySet<YamlNode>
+  /** Nodes that have a finding about their value already. */
+  reportedNodes: ReadonlySet<YamlNode>
 }
 
 interface Unknown {
@@ -29,11 +29,11 @@ interface Unknown {
 /**
  * Reports the errors of one validation, each mistake once.
  * @param most findings
- * @returns keys that are elsewhere than they belong, such as `routers[].prefix`
+ * @returns keys that the file has in a wrong place, by their right one, such as `routers[].prefix`
  */
 export function reportErrors(
   errors: readonly ErrorObject[],
-  { nodes, spoilt, ...read }: Checked,
+  { nodes, reportedNodes, ...read }: Checked,
   findings: Finding[],
   most: number,
 ): ReadonlySet<string> {
@@ -55,7 +55,7 @@ export function reportErrors(
     const { keyword, instancePath } = error
     const path = pointerPath(instancePath, value)
     const node = nodes.at(path)
-    if (node && spoilt.has(node)) continue
+    if (node && reportedNodes.has(node)) continue
     if (unsure.has(instancePath) && /^(?:required|additionalProperties|if)$/.test(keyword)) continue
     if (keyword === 'additionalProperties') {
       const group = unknown.get(error)

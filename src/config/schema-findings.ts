@@ -186,7 +186,7 @@ function exampleValue({
   return chosen.length ? Object.fromEntries(chosen) : undefined
 }
 
-/** The allowed value that another language calls so. */
+/** The allowed value that this word of other products means. */
 export function sureChoice(data: unknown, allowed: readonly string[]): string | undefined {
   return allowed.find((one) => one === meantValue(data))
 }

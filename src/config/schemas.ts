@@ -23,7 +23,7 @@ export type SchemaName = 'configuration' | 'settings' | 'lint'
 
 const loaded = new Map<SchemaName, LoadedSchema>()
 
-/** A schema of `schemas/`, compiled when it is first wanted. */
+/** A schema of `schemas/`, compiled on first use. */
 export function loadSchema(name: SchemaName): LoadedSchema {
   const known = loaded.get(name)
   if (known) return known
@@ -50,12 +50,12 @@ function precompiled(name: SchemaName): ValidateFunction | undefined {
   return existsSync(url) ? createRequire(import.meta.url)(fileURLToPath(url)) : undefined
 }
 
-/** Seen from dist/config and dist/bin alike; there is none beside the sources. */
+/** The same path from dist/config and dist/bin. There is none beside the sources. */
 export function precompiledFile(name: SchemaName): string {
   return `../config/${name}.validate.cjs`
 }
 
-/** @param code how to write a validator as a module, where that is wanted */
+/** @param code options for writing the validator as a module */
 export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
   const ajv = makeAjv({
     ...(code && { code }),
@@ -66,7 +66,7 @@ export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
     verbose: true,
   })
   ajv.addFormat('regex', isRegex)
-  // For editors, and for what becomes of the values.
+  // Keywords for editors, and for the conversion of values.
   for (const keyword of ['defaultSnippets', 'x-form', 'x-model', 'x-was']) ajv.addKeyword(keyword)
   return ajv
 }
@@ -116,7 +116,7 @@ export function schemaErrorsOf(
   nodes: Nodes,
   most: number,
 ): ErrorObject[] {
-  if (size <= SMALL || typeof value !== 'object' || value === null) return all(value, schema)
+  if (size <= SMALL || typeof value !== 'object' || value === null) return allErrors(value, schema)
   if (schema.validateFirst(value)) return []
   const rest: JsonObject = {}
   const lists: [string, Json[]][] = []
@@ -124,7 +124,7 @@ export function schemaErrorsOf(
     if (!Array.isArray(member) || key.startsWith('x-')) rest[key] = member
     else lists.push([key, member])
   }
-  const errors = Object.keys(rest).length > 1000 ? first(rest, schema) : all(rest, schema)
+  const errors = Object.keys(rest).length > 1000 ? firstError(rest, schema) : allErrors(rest, schema)
   // Minimal valid members around each item; they are not validated again.
   const frame = Object.fromEntries((schema.schema.required ?? []).map((key) => [key, 'x']))
   for (const [key, items] of lists) {
@@ -132,14 +132,14 @@ export function schemaErrorsOf(
       if (errors.length >= most) return errors
       const wrapped = { ...frame, [key]: [item] }
       const { start = 0, end = 0 } = nodes.at([key, i]) ?? {}
-      const found = end - start <= SMALL ? all(wrapped, schema) : first(wrapped, schema)
+      const found = end - start <= SMALL ? allErrors(wrapped, schema) : firstError(wrapped, schema)
       for (const error of found) {
         const inItem = error.instancePath.startsWith(`/${key}/0`)
         const instancePath = inItem
           ? `/${key}/${i}${error.instancePath.slice(key.length + 3)}`
           : error.instancePath
         errors.push({ ...error, instancePath })
-        // Said of the list itself, such as a key that is not known: once.
+        // An error of the list itself, such as an unknown key, is reported once.
         if (!inItem) return errors
       }
     }
@@ -147,11 +147,11 @@ export function schemaErrorsOf(
   return errors
 }
 
-function all(value: unknown, { validate }: LoadedSchema): ErrorObject[] {
+function allErrors(value: unknown, { validate }: LoadedSchema): ErrorObject[] {
   return validate(value) ? [] : (validate.errors ?? [])
 }
 
-function first(value: unknown, { validateFirst }: LoadedSchema): ErrorObject[] {
+function firstError(value: unknown, { validateFirst }: LoadedSchema): ErrorObject[] {
   return validateFirst(value) ? [] : (validateFirst.errors ?? [])
 }
 

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Env } from './model.ts'
 
-/** Bytes of a secret at most: it is read whole each time the configurations are. */
+/** Maximum bytes of a secret, which is read each time the configurations are. */
 const MAX_SIZE = 64 * 1024
 
 /** Values that `${file:…}` read, by environment: a new environment reads them again. */
-const read = new WeakMap<Env, Map<string, Secret>>()
+const valuesRead = new WeakMap<Env, Map<string, Secret>>()
 
 type Secret = { value: string } | { fault: string }
 
@@ -17,8 +17,8 @@ type Secret = { value: string } | { fault: string }
  * @param path absolute
  */
 export function secretOf(env: Env, path: string): Secret {
-  const known = read.get(env) ?? new Map<string, Secret>()
-  read.set(env, known)
+  const known = valuesRead.get(env) ?? new Map<string, Secret>()
+  valuesRead.set(env, known)
   const secret = known.get(path) ?? readSecret(path)
   known.set(path, secret)
   return secret
@@ -26,13 +26,13 @@ export function secretOf(env: Env, path: string): Secret {
 
 /** Whether `${file:…}` would read the same values again. */
 export function areSecretsCurrent(env: Env): boolean {
-  const known = read.get(env) ?? new Map<string, Secret>()
+  const known = valuesRead.get(env) ?? new Map<string, Secret>()
   return [...known].every(([path, secret]) => JSON.stringify(readSecret(path)) === JSON.stringify(secret))
 }
 
 /**
- * The variables of folders of secrets, as Docker (`/run/secrets`) and Kubernetes mount them: each file is one, by its name.
- * Hidden files, such as the `..data` of Kubernetes, are none. A folder that is not there has none.
+ * The variables of folders of secrets, as Docker (`/run/secrets`) and Kubernetes mount them: each file is a variable
+ * of its name. Hidden files, such as the `..data` of Kubernetes, and missing folders are ignored.
  * @returns `unread`: the files that cannot be read, by their variables, each with the reason
  */
 export function secretVariables(folders: readonly string[]) {
@@ -66,7 +66,7 @@ const REASONS: Record<string, string> = {
 function readSecret(path: string): Secret {
   try {
     const stats = statSync(path)
-    // A pipe would hold the process.
+    // A pipe would block the process.
     if (!stats.isFile()) return { fault: stats.isDirectory() ? 'it is a folder' : 'it is not a regular file' }
     if (stats.size > MAX_SIZE) return { fault: 'it is larger than 64 KiB' }
     const bytes = readFileSync(path)
@@ -103,7 +103,7 @@ export function nameSecrets(env: Env, { variables, unread }: ReturnType<typeof s
 /** Values of all secret files read for an environment, by any name. */
 export function secretValues(env: Env, isRead: (name: string) => boolean): string[] {
   const names = [...(secretNames.get(env) ?? [])].filter(isRead)
-  const files = [...(read.get(env)?.values() ?? [])]
+  const files = [...(valuesRead.get(env)?.values() ?? [])]
   return [...names.map((name) => env[name] ?? ''), ...files.map((one) => ('value' in one ? one.value : ''))]
 }
 
@@ -127,7 +127,7 @@ export function variablesUsed(text: string, env: Env): UsedVariable[] {
   const found = new Map<string, UsedVariable>()
   for (const [, path, inText, inTemplate] of text.matchAll(USED)) {
     const name = path ?? inText ?? inTemplate!
-    const secret = path === undefined ? undefined : read.get(env)?.get(path)
+    const secret = path === undefined ? undefined : valuesRead.get(env)?.get(path)
     const value = path === undefined ? env[name] : secret && 'value' in secret ? secret.value : undefined
     const isSecretFile = path !== undefined || (secretNames.get(env)?.has(name) ?? false)
     if (value) found.set(name, { name, value, isSecretFile })
@@ -135,9 +135,9 @@ export function variablesUsed(text: string, env: Env): UsedVariable[] {
   return [...found.values()]
 }
 
-/** Differs once variables or secret files that the text of a configuration names have other values. */
+/** Changes when a variable or secret file that the text names has another value. */
 export function environmentStamp(text: string, env: Env): string {
-  // To search for a text is much faster than for a form, and most files use none.
+  // These searches are much faster than the pattern, and most files use no variable.
   if (!text.includes('${') && !text.includes('env')) return ''
   const used = [...text.matchAll(USED)].map(([, path, name, other]) =>
     path === undefined ? env[(name ?? other) as string] : secretOf(env, path),

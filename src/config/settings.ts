@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
-import { type Finding, toFinding } from '../findings/index.ts'
+import { type Finding, NOWHERE, toFinding } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
-import { filled } from './build.ts'
+import { withDefaults } from './build.ts'
 import type { Admin, Plants, Storage, Tls, Vault, Settings as Written } from './generated.ts'
 import { parseListen, socketPath } from './listen.ts'
 import type {
@@ -96,8 +96,6 @@ function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): GivenSe
   return outer
 }
 
-const NOWHERE: Locate = Object.assign(() => undefined, { key: () => undefined, has: () => false })
-
 /** @param name of the flag or variable, in place of a file */
 function outerValue(
   text: string,
@@ -123,12 +121,12 @@ function outerValue(
   return undefined
 }
 
-/** @param outer wins over what the file says */
+/** @param outer overrides the file */
 function buildSettings(given: GivenSettings, outer: GivenSettings, file: string): Settings {
   const folder = file === '-' ? '.' : dirname(file)
   const path = (relative: string) => resolve(folder, relative)
   const logger = { ...given.logger, ...outer.logger }
-  const written = filled('settings', { ...given, ...outer, logger }) as unknown as Written
+  const written = withDefaults('settings', { ...given, ...outer, logger }) as unknown as Written
   const { plants, storage, vault, cluster, publicUrl, admin, tls, ...settings } = written
   const { signal, api } = settings.notifier ?? {}
   if (signal) signal.pid = path(signal.pid)
@@ -252,7 +250,7 @@ export function reloadTarget({
   if (socket) return { url: new URL('http://localhost/_reload'), socket }
   if (!/^https?:\/\//i.test(target_url) || !URL.canParse(target_url)) return undefined
   const url = new URL(target_url)
-  // A port that is the scheme's own is gone from `URL`, and counts nevertheless.
+  // `URL` drops the default port of the scheme, which counts as given, too.
   if (port !== undefined && !/^https?:\/\/[^/?#]*:\d+(?:[/?#]|$)/i.test(target_url)) url.port = String(port)
   return { url }
 }

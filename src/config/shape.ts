@@ -39,7 +39,7 @@ export interface Shape {
   title: string
   /** `text`: scalars are taken as written. `typed`: a number or boolean. `any`: as YAML says. */
   kind: 'text' | 'typed' | 'any' | 'map' | 'list'
-  /** An empty text is no value here, so for an optional key it counts as not given. */
+  /** Whether an empty text is invalid; for an optional key it then counts as absent. */
   neverEmpty: boolean
   required: ReadonlySet<string>
   properties: ReadonlyMap<string, Shape>
@@ -100,7 +100,7 @@ function kindOf({ type, enum: allowed }: SchemaNode): Shape['kind'] {
   return [type].flat().includes('string') ? 'text' : 'typed'
 }
 
-/** The shape at a path; what no schema describes has any. */
+/** The shape at a path; `ANY` where no schema describes the value. */
 export function shapeAt(root: Shape, path: readonly (string | number)[]): Shape {
   let shape = root
   for (const key of path)

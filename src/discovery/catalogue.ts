@@ -41,7 +41,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
   const tools = listed.filter(({ name }) => typeof name === 'string' && !DISCOVERY_TOOLS.has(name))
   const byName = new Map(tools.map((tool) => [tool.name as string, tool]))
   const words = tools.map(({ name }) => policy.wordsOf(name as string))
-  const groups = countsOf(words, byPlace)
+  const groups = countsOf(words, byGroupOrServer)
   let tokens: number | undefined
   let shown: readonly JsonObject[] | undefined
   let index: Promise<ToolIndex> | undefined
@@ -141,7 +141,7 @@ function countsOf(
 
 const byGroup = ({ server, group = server }: ToolWords) => [group]
 /** A search may also name a server. */
-const byPlace = ({ server, group = server }: ToolWords) => [group, server]
+const byGroupOrServer = ({ server, group = server }: ToolWords) => [group, server]
 
 interface Search {
   queries: string[]

@@ -32,7 +32,7 @@ export interface Term {
 const SYNONYM = 0.85
 const MISSPELT = 0.8
 /** Minimum letters of a word for which misspellings are searched, with one letter changed. */
-const LEAST_LETTERS = 4
+const MIN_CORRECTED_LENGTH = 4
 
 /** Particles that may be separated from their verb: `throw the old one away`. */
 const PARTICLES: ReadonlySet<string> = new Set('away back down in off on out over up'.split(' '))
@@ -69,7 +69,7 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
     const others = joined[i]!.length > 0 ? [...joined[i]!, ...meanings] : meanings
     const term = termOf(word, own, others, vocabulary)
     if (term) terms.push(term)
-    else if (stem.length >= LEAST_LETTERS && corrected++ < 4) {
+    else if (stem.length >= MIN_CORRECTED_LENGTH && corrected++ < 4) {
       const near = nearStems(stem, vocabulary).map((one) => alternative([one], MISSPELT, vocabulary)!)
       if (near.length > 0) terms.push({ word, share: shareOf(near), alternatives: near })
     }
@@ -175,7 +175,7 @@ function nearStems(stem: string, { ofLength }: Vocabulary): string[] {
   for (const length of [stem.length, stem.length + 1, stem.length - 1])
     for (const other of ofLength(length)) {
       if (near.length >= 4) return near
-      // One of the first two letters is right: this is what makes it fast.
+      // Comparing only words that share one of the first two letters keeps this fast.
       if ((other[0] === stem[0] || other[1] === stem[1]) && isOneEdit(stem, other)) near.push(other)
     }
   return near
@@ -196,7 +196,7 @@ i want to,we want to,i need to,we need to,i have to,we have to,i would like to,w
 )
 
 /** First words of a question. */
-const ASKING = setOf(
+const QUESTION_WORDS = setOf(
   `what whats which who whos whom whose where when why how is are was were did does has am may any show list get find look see read
   fetch view search browse display retrieve download count check describe lookup query preview compare export`,
 )
@@ -205,7 +205,7 @@ const ASKING_WITH = setOf('do have tell')
 const ASKED = setOf('i we you they people me us')
 
 /** First words of requests for a change, except nouns of APIs. */
-const CHANGING = setOf(
+const CHANGE_VERBS = setOf(
   `create add make set update edit change modify delete remove drop destroy cancel stop kill start close open reopen send put write
   upload move rename merge approve accept reject deny decline invite kick archive unarchive restore enable disable lock unlock assign
   unassign schedule publish submit run trigger restart rerun retry give take pay void attach detach scale evict patch replace register
@@ -214,7 +214,7 @@ const CHANGING = setOf(
   verify capture confirm finalize expire subscribe unsubscribe follow unfollow mute snooze react`,
 )
 /** Words of statements, which imply a wish for change. */
-const TELLING = setOf(
+const STATEMENT_WORDS = setOf(
   `i we he she they it you me us him them my our his her their your this that must should shall not no nobody never wants needs is are
   was were will has have do does did please let everybody somebody`,
 )
@@ -227,6 +227,6 @@ export function intentOf(given: readonly string[]): Intent {
     opening = OPENINGS.get(words[0] ?? '')?.find((one) => one.every((word, i) => word === words[i]))
   }
   const [first = '', second = ''] = words
-  if (ASKING.has(first) || (ASKING_WITH.has(first) && ASKED.has(second))) return 'read'
-  return CHANGING.has(first) || words.some((word) => TELLING.has(word)) ? 'write' : undefined
+  if (QUESTION_WORDS.has(first) || (ASKING_WITH.has(first) && ASKED.has(second))) return 'read'
+  return CHANGE_VERBS.has(first) || words.some((word) => STATEMENT_WORDS.has(word)) ? 'write' : undefined
 }

@@ -12,7 +12,7 @@ export interface Synonyms {
   of(phrase: string): readonly Phrase[]
 }
 
-/** Words that phrases have between others without another meaning: `throw the old one away`. */
+/** Words inside a phrase that do not change its meaning: `throw the old one away`. */
 const FILLERS: ReadonlySet<string> = new Set(
   'a an the my our your her his its their this that these those me us him them it'.split(' '),
 )
@@ -20,9 +20,9 @@ const FILLERS: ReadonlySet<string> = new Set(
 let table: Synonyms | undefined
 
 /**
- * The words of people and of APIs in `synonyms.json`. A line of the file is one meaning: either
- * words that stand for each other, or, on the right of `=`, what people say for the words of APIs on its left: those of people stand
- * for those of APIs, and not the other way. A word may stand in several lines. Articles and the like in a phrase do not matter.
+ * The synonyms in `synonyms.json`. Each line is one meaning: either words that stand for each other, or `words of
+ * APIs = words of people`, where those of people also stand for those of APIs, but not the other way. A word may be
+ * in several lines. Articles in a phrase are ignored.
  */
 export function synonyms(): Synonyms {
   table ??= read([...TABLE.groups, ...TABLE.generic, ...TABLE.domains].map(lineOf))

@@ -25,14 +25,14 @@ interface Hit {
   score: number
 }
 
-/** Why a tool was found: a word of the query, what of the tool it matched, and where. */
+/** Why a tool was found: a word of the query, the words of the tool that it matched, and their fields. */
 export interface Match {
   word: string
   matched: string
   fields: FieldName[]
 }
 
-/** Tools by the words that they are found by: a value that depends on the tools and the options alone. */
+/** A search index of tools. It depends on nothing but the tools. */
 export interface ToolIndex {
   readonly tools: readonly SearchableTool[]
   /** Bytes of the lists that it consists of, without the tools. */
@@ -42,17 +42,17 @@ export interface ToolIndex {
   explain(query: string, at: number): Match[]
 }
 
-/** How fast further occurrences of a word stop to count (BM25's k1). */
+/** How fast further occurrences of a word stop counting (BM25's k1). */
 const K1 = 4.5
 /** Queries of one search. */
 const MAX_QUERIES = 5
-/** Words that there is room for at first. */
-const FEW_WORDS = 1_024
+/** Initial capacity in words. */
+const INITIAL_WORDS = 1_024
 /** Maximum penalty for the part of the query that a tool does not match. */
 const COVERAGE = 0.35
 /** The weight of a phrase when a tool has only a part of it. */
-const PART = 0.15
-/** Makes words that only few tools have count less than BM25 has it: in a sentence most of them are there by chance. */
+const PARTIAL_PHRASE = 0.15
+/** Lowers the weight of rare words compared with BM25: most of those in a sentence are there by chance. */
 const RARITY = 0.3
 const DEPRECATED = 0.7
 const DEPRECATION = /(?:^\W*|[.!?]\s)deprecated\b/i
@@ -61,7 +61,7 @@ const OTHER_INTENT = { read: 0.6, write: 0.7 }
 /** Penalty for each path segment: most queries are not about deeply nested resources. */
 const DEPTH = 0.12
 /** Results of each query that are merged with the others. */
-const MERGED = 20
+const MERGED_RESULTS = 20
 
 const FIELD_LIST = FIELD_NAMES.map((name) => FIELDS[name])
 
@@ -89,7 +89,7 @@ export function* indexSteps(tools: readonly SearchableTool[]): Steps<ToolIndex> 
   const order = rankOfNames(tools)
   const scorer = createScorer(postings, tools.length)
 
-  function one(query: string, { limit, accepts }: SearchOptions): Ranking {
+  function searchOne(query: string, { limit, accepts }: SearchOptions): Ranking {
     const words = wordsOfQuery(query)
     const terms = readQuery(words, known, meanings)
     const scores = scorer(terms)
@@ -115,9 +115,9 @@ export function* indexSteps(tools: readonly SearchableTool[]): Steps<ToolIndex> 
     tools,
     bytes: starts.byteLength + docs.byteLength + impacts.byteLength + factors.byteLength + order.byteLength,
     search(query, search) {
-      if (typeof query === 'string') return one(query, search).hits
-      const limit = Math.max(search.limit, MERGED)
-      const rankings = query.slice(0, MAX_QUERIES).map((text) => one(text, { ...search, limit }))
+      if (typeof query === 'string') return searchOne(query, search).hits
+      const limit = Math.max(search.limit, MERGED_RESULTS)
+      const rankings = query.slice(0, MAX_QUERIES).map((text) => searchOne(text, { ...search, limit }))
       return merged(rankings, order).slice(0, search.limit)
     },
     explain: (query, at) => explained(readQuery(wordsOfQuery(query), known, meanings), tools[at]!),
@@ -163,8 +163,11 @@ function intentOfTool({ method }: SearchableTool): Intent {
   return /^(?:get|head)$/i.test(method) ? 'read' : 'write'
 }
 
-/** The words of all tools, as the numbers of their stems. Typed arrays: to let a long list of numbers grow holds the event loop. */
-interface Said {
+/**
+ * The words of all tools, as the numbers of their stems. Typed arrays, because growing a long list of numbers blocks
+ * the event loop.
+ */
+interface ToolTerms {
   /** One tool after the other, and of each tool one field after the other. */
   terms: Uint32Array
   /** Where in `terms` each field of each tool ends. */
@@ -173,7 +176,7 @@ interface Said {
 
 function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
   const vocabulary = new Map<string, number>()
-  let terms = new Uint32Array(FEW_WORDS)
+  let terms = new Uint32Array(INITIAL_WORDS)
   let count = 0
   const ends = new Uint32Array(tools.length * FIELD_NAMES.length)
   // Tools of one API say the same of their arguments.
@@ -211,7 +214,7 @@ function numberOf(stem: string, vocabulary: Map<string, number>): number {
 }
 
 function* invert(
-  { terms, ends }: Said,
+  { terms, ends }: ToolTerms,
   vocabulary: ReadonlyMap<string, number>,
   size: number,
 ): Steps<Postings> {
@@ -219,11 +222,11 @@ function* invert(
   /** How much each term counts in all fields, of one tool at a time. */
   const weights = new Float64Array(vocabulary.size)
   /** Distinct terms of each tool, one tool after the other; `worth` has their weights. */
-  const own = new Uint32Array(terms.length)
-  const worth = new Float64Array(terms.length)
+  const termsOfTools = new Uint32Array(terms.length)
+  const weightsOfTools = new Float64Array(terms.length)
   let count = 0
   /** Where in `own` the terms of each tool end. */
-  const until = new Uint32Array(size)
+  const toolEnds = new Uint32Array(size)
   const starts = new Uint32Array(vocabulary.size + 1)
 
   function weigh(at: number): void {
@@ -236,17 +239,17 @@ function* invert(
       const once = weight / (1 - b + b * ((end - start) / averages[f]!))
       for (let place = start; place < end; place++) {
         const term = terms[place]!
-        if (weights[term] === 0) own[count++] = term
+        if (weights[term] === 0) termsOfTools[count++] = term
         weights[term]! += once
       }
     }
     for (let i = first; i < count; i++) {
-      const term = own[i]!
-      worth[i] = weights[term]!
+      const term = termsOfTools[i]!
+      weightsOfTools[i] = weights[term]!
       weights[term] = 0
       starts[term + 1]!++
     }
-    until[at] = count
+    toolEnds[at] = count
   }
 
   for (let at = 0; at < size; at++) {
@@ -258,10 +261,10 @@ function* invert(
   const impacts = new Float32Array(count)
   const next = starts.slice()
   for (let at = 0; at < size; at++) {
-    for (let i = startOf(at, until); i < until[at]!; i++) {
-      const place = next[own[i]!]!++
+    for (let i = startOf(at, toolEnds); i < toolEnds[at]!; i++) {
+      const place = next[termsOfTools[i]!]!++
       docs[place] = at
-      impacts[place] = worth[i]! / (K1 + worth[i]!)
+      impacts[place] = weightsOfTools[i]! / (K1 + weightsOfTools[i]!)
     }
     yield
   }
@@ -336,8 +339,8 @@ function createScorer(
       for (let place = starts[term]!; place < starts[term + 1]!; place++) {
         const at = docs[place]!
         if (found[at] === 0) continue
-        // A part of what belongs together says little.
-        const score = weight * sums[at]! * (found[at] === terms.length ? 1 : PART)
+        // A part of a phrase says little.
+        const score = weight * sums[at]! * (found[at] === terms.length ? 1 : PARTIAL_PHRASE)
         if (score > best[at]!) best[at] = score
         sums[at] = 0
         found[at] = 0

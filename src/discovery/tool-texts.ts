@@ -11,13 +11,13 @@ export interface SearchableTool {
   keywords?: readonly string[] | undefined
   /** The group it belongs to. */
   group?: string | undefined
-  /** Path of the HTTP request, if there is one; its arguments as `{name}`, or as templates. */
+  /** Method and path of the HTTP request, if any; arguments in the path as `{name}`, or as templates. */
   method?: string | undefined
   path?: string | undefined
   inputSchema?: JsonObject | undefined
 }
 
-/** How much a word counts where it stands, and how much that of long ones is divided (BM25F's b). */
+/** The weight of a word in a field, and how much the length of the field reduces it (BM25F's b). */
 interface Field {
   weight: number
   b: number
@@ -49,7 +49,7 @@ const METHOD_WORDS: Readonly<Record<string, string>> = {
   PATCH: 'update edit',
   DELETE: 'delete remove',
 }
-/** Schemas of a tool that are looked at, nested ones included, and UTF-16 units of what they say. */
+/** Maximum keywords, and maximum values or alternatives of one schema. */
 const MAX_VALUES = 50
 
 /** The texts of a tool, by field. */
@@ -58,7 +58,7 @@ export type Texts = Record<FieldName, readonly string[]>
 export function textsByField(tool: SearchableTool): Texts {
   const { name, title = '', description = '', keywords = [], group = '', method = '', path = '' } = tool
   const [summary, rest] = firstSentence(description)
-  const { names, texts } = saidBySchema(tool.inputSchema)
+  const { names, texts } = schemaTexts(tool.inputSchema)
   return {
     name: [name],
     keywords: keywords.slice(0, MAX_VALUES),
@@ -74,8 +74,8 @@ export function textsByField(tool: SearchableTool): Texts {
   }
 }
 
-/** The names of arguments, and what is said of them, breadth first: what stands nearest to the root says most. */
-function saidBySchema(root: JsonObject | undefined): { names: string[]; texts: string[] } {
+/** Names and descriptions of arguments, breadth first, because the outer ones say most. */
+function schemaTexts(root: JsonObject | undefined): { names: string[]; texts: string[] } {
   const names: string[] = []
   const texts: string[] = []
   let left = 50_000

@@ -11,15 +11,15 @@ const COMMANDS = { error: 'error', warning: 'warning', info: 'notice' } as const
  * Empty without findings.
  */
 export function formatGithub(findings: readonly Finding[]): string {
-  return findings.map((one) => `${line(one)}\n`).join('')
+  return findings.map((one) => `${commandOf(one)}\n`).join('')
 }
 
-function line({ code, severity, file, range, message, hint }: Finding): string {
+function commandOf({ code, severity, file, range, message, hint }: Finding): string {
   const properties: [string, string | number][] = [['file', file]]
   if (range) {
     const { start, end } = range
     properties.push(['line', start.line], ['endLine', end.line])
-    // Columns of an annotation hold for one line only; its last column is a part of it.
+    // An annotation has columns only within one line; the last one is inclusive.
     if (start.line === end.line)
       properties.push(['col', start.column], ['endColumn', Math.max(start.column, end.column - 1)])
   }
@@ -41,9 +41,9 @@ function escapeProperty(text: string): string {
 }
 
 interface FormatJunitOptions {
-  /** Paths of the files that were looked at: one without an error is a test that passed. */
+  /** Paths of the checked files; a file without errors is a passed test. */
   files: readonly string[]
-  /** Why the whole fails although no finding is an error. */
+  /** Why the run fails although no finding is an error. */
   failure?: string | undefined
 }
 
@@ -101,7 +101,7 @@ function lineOf({ code, severity, file, range, message, hint }: Finding): string
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Text of an XML document; what XML 1.0 cannot hold, or would steer a terminal, becomes the replacement character. */
+/** Text of an XML document; characters that XML 1.0 forbids, or that control a terminal, become U+FFFD. */
 export function xml(text: string): string {
   return printableLines(Buffer.from(text).toString())
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
@@ -199,7 +199,7 @@ function fixOf(file: string, { range, text }: Fix) {
 function uriOf(file: string): string {
   if (file === '-') return 'stdin'
   if (file.startsWith('/') || /^[A-Za-z]:[\\/]/.test(file)) return pathToFileURL(file).href
-  // A colon in the first segment would make a scheme of it.
+  // A colon in the first segment would look like a scheme.
   const path = file.replaceAll('\\', '/').split('/').map(encodeSegment).join('/')
   return /^[^/]*:/.test(path) ? `./${path}` : path
 }

@@ -1,6 +1,6 @@
-export type Severity = 'error' | 'warning' | 'info'
-
 import CATALOGUE from './catalogue.json' with { type: 'json' }
+
+export type Severity = 'error' | 'warning' | 'info'
 
 /** Description of a code, for `docs/findings.md` and `plantgw explain`. */
 export interface CodeInfo {
@@ -56,9 +56,4 @@ export const CODES = Object.fromEntries(
 /** The check that a code belongs to. */
 export function checkOf(code: FindingCode): CheckName {
   return CODES[code].check
-}
-
-/** The catalogue's entry for a code. */
-export function codeInfo(code: FindingCode): CodeInfo {
-  return CODES[code]
 }

@@ -111,6 +111,9 @@ export interface Locate {
   has(path: Path): boolean
 }
 
+/** Locates nothing. */
+export const NOWHERE: Locate = Object.assign(() => undefined, { key: () => undefined, has: () => false })
+
 export interface Place {
   file: string
   text: string
@@ -133,12 +136,14 @@ interface Replacement {
 
 /** One thing that a check has found. */
 export interface Report extends Omit<Suggestion, 'fix'> {
-  /** A function where something else than the place of the report is replaced; undefined where that is not sure. */
+  /**
+   * A function if it replaces another place than that of the report; its result is undefined if the place is unsure.
+   */
   fix?: Replacement | ((place: Place) => Fix | undefined)
   code: Finding['code']
   /** The value at fault. */
   path: Path
-  /** Keys beside `path`, of which one is missing. */
+  /** Keys beside `path`; one of them is missing. */
   missing?: readonly string[]
   /** The key of `path` is at fault, not its value. */
   isKey?: boolean
@@ -158,7 +163,7 @@ export type Reporter = (report: Report) => void
 
 const UNSET: ReadonlySet<string> = new Set(['env-unset', 'env-syntax', 'secret-file', 'env-withheld'])
 
-/** Whether a value holds a variable that has no value, which is reported already: nothing else is known of it. */
+/** Whether a value contains a variable that is already reported as unset, so that the value is unknown. */
 export function unsetValues(
   { locate }: Pick<Place, 'locate'>,
   findings: readonly Finding[],
@@ -181,7 +186,7 @@ export function reporter(place: Place, findings: Finding[]): Reporter {
   }
 }
 
-/** The finding at its place in the file, with a fix where the file holds exactly what the fix replaces. */
+/** The finding at its place in the file, with its fix if the file contains exactly the text to replace. */
 export function toFinding(report: Report, place: Place): Finding {
   const { code, path, isKey, start, end, fix, related, missing: _, ...rest } = report
   const range = isKey
@@ -203,7 +208,7 @@ export function toFinding(report: Report, place: Place): Finding {
 /** Texts that are the same in YAML with and without quotes: names, paths and origins. */
 const SAFE = /^[\w./][\w./~@-]*(?::\/\/[\w.-]+(?::\d+)?)?$/
 
-/** Nothing where an alias, a variable or an escape stands for the text. */
+/** Undefined if the file writes the text by an alias, a variable or an escape. */
 function fixAt(range: Range, { was, now, bare }: Replacement, text: string): Fix | undefined {
   if (was === '' || !SAFE.test(now)) return undefined
   const written = text.slice(range.start.offset, range.end.offset)
@@ -213,10 +218,10 @@ function fixAt(range: Range, { was, now, bare }: Replacement, text: string): Fix
 }
 
 /**
- * The name that a misspelt word most likely means. It is also the fix when no other name is one edit, or its case, away
- * from the word.
+ * The name that a misspelt word most likely means. It is also the fix, unless another name differs from the word by
+ * one edit, or by case.
  * @param names those that exist
- * @param also further ones that may be meant, which are no fix
+ * @param also further candidates, which are never a fix
  */
 export function suggest(word: string, names: Iterable<string>, also: Iterable<string> = []): Suggestion {
   const known = new Set(names)
@@ -240,7 +245,7 @@ export function suggester(names: readonly string[]): (word: string) => Suggestio
   }
 }
 
-/** Whether one edit, or its case, makes one of the other. */
+/** Whether two words differ by one edit, or by case. */
 function isNear(one: string, other: string): boolean {
   if (one.toLowerCase() === other.toLowerCase()) return true
   // Every short word is near every other one.

@@ -1,6 +1,6 @@
 import { Chalk, type ChalkInstance } from 'chalk'
 import { lineStarts, printableJson } from '../text/index.ts'
-import { CODES, checkOf, codeInfo, type FindingCode } from './codes.ts'
+import { CODES, checkOf, type FindingCode } from './codes.ts'
 import { countFindings, type Finding, type Range } from './finding.ts'
 import { frameOf, type Lines, printable } from './frame.ts'
 
@@ -49,7 +49,7 @@ export function formatText(
     known.set(file, split)
     return split
   }
-  // Narrower than this no frame can be read.
+  // A frame needs 40 columns to be readable.
   const style: Style = { paint: palette(color), width: Math.max(40, width), lines }
   return `${findings.map((one) => `${formatOne(one, style)}\n`).join('')}${summary(findings, style.paint)}\n`
 }
@@ -58,10 +58,10 @@ function formatOne(one: Finding, style: Style): string {
   const { bold, dim, red, yellow, blue, cyan } = style.paint
   const paint = { error: red, warning: yellow, info: blue }[one.severity]
   const head = `${bold(`${place(one)}:`)} ${paint(bold(`${one.severity}:`))} ${printable(one.message)} ${dim(`[${one.code}]`)}`
-  const parts = [head, ...frame(one, style, paint)]
+  const parts = [head, ...frameLines(one, style, paint)]
   if (one.hint !== undefined) parts.push(`  ${cyan('hint:')} ${printable(one.hint)}`)
   for (const other of one.related ?? []) {
-    parts.push(`  ${place(other)}: ${printable(other.message)}`, ...frame(other, style, blue))
+    parts.push(`  ${place(other)}: ${printable(other.message)}`, ...frameLines(other, style, blue))
   }
   return `${parts.join('\n')}\n`
 }
@@ -71,7 +71,7 @@ function place({ file, range }: { file: string; range?: Range }): string {
   return range ? `${name}:${range.start.line}:${range.start.column}` : name
 }
 
-function frame({ file, range }: { file: string; range?: Range }, style: Style, paint: Paint): string[] {
+function frameLines({ file, range }: { file: string; range?: Range }, style: Style, paint: Paint): string[] {
   const lines = range && style.lines(file)
   if (!lines) return []
   const digits = String(range.start.line).length
@@ -102,11 +102,11 @@ function count(amount: number, noun: string): string {
 
 /**
  * Findings for programs: `{findings, summary: {errors, warnings, infos, files}}` as indented JSON.
- * @param looked files that were looked at, which `files` counts beside those with findings
+ * @param checked files that were checked, which `files` counts too
  */
-export function formatJson(findings: readonly Finding[], looked: Iterable<string> = []): string {
+export function formatJson(findings: readonly Finding[], checked: Iterable<string> = []): string {
   const { error, warning, info } = countFindings(findings)
-  const files = new Set([...looked, ...findings.map(({ file }) => file)]).size
+  const files = new Set([...checked, ...findings.map(({ file }) => file)]).size
   const report = { findings, summary: { errors: error, warnings: warning, infos: info, files } }
   return `${printableJson(JSON.stringify(report, null, 2))}\n`
 }
@@ -117,7 +117,7 @@ export function formatJson(findings: readonly Finding[], looked: Iterable<string
  */
 export function explain(code: FindingCode, { color }: { color: boolean }): string {
   const { bold, cyan, red, green } = palette(color)
-  const { severity, title, cause, fix, wrong, right } = codeInfo(code)
+  const { severity, title, cause, fix, wrong, right } = CODES[code]
   const head = `${bold(code)} (${severity}, of the check ${checkOf(code)})`
   const parts = [
     ...[`${head}\n${title}`, cause, `${cyan('Fix:')} ${fix}`],

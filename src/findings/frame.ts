@@ -13,12 +13,12 @@ interface Frame {
   marks: string
 }
 
-/** So many UTF-16 units on either side of the column are looked at: enough for any terminal. */
+/** UTF-16 units shown on either side of the column at most: enough for any terminal. */
 const NEAR = 500
 
 /**
- * The marked line and the one before it, cut to `width` columns around the place, with what a terminal would
- * not show as one column per character (tabs, control characters) made harmless.
+ * The marked line and the one before it, cut to `width` columns around the place. Tabs and control characters are
+ * replaced, so that the columns are right.
  */
 export function frameOf({ text, starts }: Lines, { start, end }: Range, width: number): Frame | undefined {
   const index = start.line - 1
@@ -59,7 +59,7 @@ interface Cell {
 }
 
 const TAB = '    '
-/** Made when it is first wanted: its data take longer to load than most files to check. */
+/** Created on first use: loading its data takes longer than checking most files. */
 let segmenter: Intl.Segmenter | undefined
 
 function cellsOf(line: string): Cell[] {
@@ -111,7 +111,7 @@ export function printableLines(text: string): string {
   return text.replace(/(?:[^\r\n\t]|\r(?!\n))+/g, printable)
 }
 
-/** Text without what would move the cursor, colour the terminal or turn its direction. */
+/** Replaces characters that would move the cursor, colour the terminal or change the direction of the text. */
 export function printable(text: string): string {
   return text.replace(CONTROL, '\ufffd')
 }

@@ -21,9 +21,9 @@ interface Comments {
 }
 
 /**
- * Takes out the findings that a comment of their file silences: `# plantgw-ignore CODE: reason` on the line where
- * one begins or alone on the line before, of a block of text also where its key stands. Adds findings for comments
- * that cannot be understood and for those that silence nothing; sorted.
+ * Removes the findings that a comment of their file silences: `# plantgw-ignore CODE: reason` on the line where the
+ * finding begins, or alone on the line before; for a finding in a block scalar also at its key. Adds findings for
+ * malformed and for unused comments; sorted.
  * @param sources the text of each file
  */
 export function applyIgnores(
@@ -57,8 +57,8 @@ function commentsOf(file: string, text: string): Comments {
   let offset = 0
   for (const [i, line] of lines.entries()) {
     const match = COMMENT.exec(line)
-    // In a block of text it is a line of that text.
-    if (match && placesOf(i + 1, lines).length === 1) {
+    // In a block scalar it is text.
+    if (match && linesOfComments(i + 1, lines).length === 1) {
       const column = line.indexOf('#', match.index)
       const range = {
         start: { line: i + 1, column: column + 1, offset: offset + column },
@@ -67,7 +67,7 @@ function commentsOf(file: string, text: string): Comments {
       let target = i
       // Several may stand below each other, all for the line after them.
       if (isComment(line)) for (target++; target < lines.length && isComment(lines[target]!); ) target++
-      read(match[1]!, range, target + 1, file, comments)
+      readComment(match[1]!, range, target + 1, file, comments)
     }
     offset += line.length + 1
   }
@@ -78,7 +78,7 @@ function isComment(line: string): boolean {
   return /^\s*#/.test(line)
 }
 
-function read(text: string, range: Range, line: number, file: string, { ignores, faults }: Comments) {
+function readComment(text: string, range: Range, line: number, file: string, { ignores, faults }: Comments) {
   const [, names, reason] = /^\s+([\w-]+(?:\s*,\s*[\w-]+)*)\s*(?::\s*(\S.*))?$/.exec(text.trimEnd()) ?? []
   const fault = (message: string, hint: string) =>
     faults.push(finding('ignore-form', file, message, { range, hint }))
@@ -103,7 +103,7 @@ function read(text: string, range: Range, line: number, file: string, { ignores,
 }
 
 function isSilenced(code: FindingCode, line: number, { ignores, lines }: Comments): boolean {
-  for (const at of placesOf(line, lines)) {
+  for (const at of linesOfComments(line, lines)) {
     const own = ignores.get(at)?.filter((one) => one.code === code) ?? []
     for (const one of own) one.used = true
     if (own.length > 0) return true
@@ -111,8 +111,8 @@ function isSilenced(code: FindingCode, line: number, { ignores, lines }: Comment
   return false
 }
 
-/** The line itself, and the key's line for a place in a block scalar, since a block holds no comments. */
-function placesOf(line: number, lines: readonly string[]): number[] {
+/** The line itself, and for a place in a block scalar the line of its key, since a block cannot contain comments. */
+function linesOfComments(line: number, lines: readonly string[]): number[] {
   const places = [line]
   let indent = indentOf(lines[line - 1] ?? '')
   for (let i = line - 2; i >= 0 && indent > 0; i--) {
@@ -150,8 +150,8 @@ function isWanted(code: FindingCode, { only, skip, severity }: Selection): boole
 
 /**
  * The findings that are wanted, with the severities that were set; sorted.
- * @param unread files that could not be looked into: their errors are always reported, since
- *   silence would pass for soundness
+ * @param unread files that could not be read: their errors are always reported, because a file without findings
+ * counts as valid
  */
 export function select(
   findings: readonly Finding[],

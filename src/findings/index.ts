@@ -8,6 +8,7 @@ export {
   finding,
   hasErrors,
   type Locate,
+  NOWHERE,
   type Path,
   type Place,
   type Report,

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Interest } from './scan.ts'
 
 /**
- * A JSON value with exact numbers: what a double cannot hold is a `bigint` or an `ExactNumber`. So is what a double
- * would write otherwise, in values of `parseVerbatim`.
+ * A JSON value with exact numbers: a number that a double cannot hold is a `bigint` or an `ExactNumber`; in values
+ * of `parseVerbatim`, so is one that a double would write differently.
  */
 export type Json = null | boolean | number | bigint | ExactNumber | string | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
 
 /**
- * A number that is neither an integer of at most 100 digits nor exact as a double, or one whose text is to be kept;
- * `text` is how it was written.
+ * A number that is neither an integer of at most 100 digits nor exact as a double, or one whose spelling is kept;
+ * `text` is its spelling.
  */
 export class ExactNumber {
   constructor(readonly text: string) {}
@@ -18,29 +18,29 @@ export class ExactNumber {
     return this.text
   }
   toJSON(): string {
-    return standIn(this.text)
+    return placeholder(this.text)
   }
 }
 
 /**
- * Begins the strings that stand for exact numbers while V8 reads or writes JSON, which is many times as fast as any
- * reader in JavaScript. It cannot come from outside of this process, as it cannot be guessed.
+ * Prefix of the strings that replace exact numbers while V8 reads or writes JSON, which is many times as fast as a
+ * parser in JavaScript. It is random, so no text from outside contains it.
  */
 const MARK = randomBytes(9).toString('base64url')
-/** Whether exact numbers are being written as strings that stand for them. */
+/** Whether `stringifyExact` is running. */
 let writing = false
 
-function standIn(text: string): string {
+function placeholder(text: string): string {
   if (!writing) throw new TypeError('use stringify of src/json for exact numbers')
   return MARK + text
 }
 
-// `JSON.stringify` asks every bigint for this, and it throws as before wherever exact numbers are not being written.
+// `JSON.stringify` calls this for every bigint. Outside of `stringifyExact` it throws, as it would without this method.
 Object.defineProperty(BigInt.prototype, 'toJSON', {
   configurable: true,
   writable: true,
   value(this: bigint) {
-    return standIn(this.toString())
+    return placeholder(this.toString())
   },
 })
 
@@ -48,8 +48,8 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const COLON = /^\s*:/
 
 /**
- * Parses a text that has numbers which a double may not hold, or may write otherwise.
- * @param places where those begin and end, as `scan` finds them
+ * Parses a text with numbers that a double may not hold, or may write differently.
+ * @param places where they begin and end, as `scan` finds them
  * @throws SyntaxError
  */
 export function parseExact(text: string, places: readonly number[], interest: Interest): Json {
@@ -59,51 +59,54 @@ export function parseExact(text: string, places: readonly number[], interest: In
   for (let i = 0; i < places.length; i += 2) {
     const [start, end] = [places[i] as number, places[i + 1] as number]
     const source = text.slice(start, end)
-    // A string would be sound where this is not; V8 says what is wrong, and where.
+    // This is not JSON, but the text with a string in its place might be: V8 reports the error.
     if (!NUMBER.test(source) || COLON.test(text.slice(end, end + 20))) return JSON.parse(text)
-    pieces.push(text.slice(at, start), `"${MARK}${numbers.push(exact(source, interest)) - 1}"`)
+    pieces.push(text.slice(at, start), `"${MARK}${numbers.push(exactNumber(source, interest)) - 1}"`)
     at = end
   }
   pieces.push(text.slice(at))
-  return put(JSON.parse(pieces.join('')), numbers)
+  return restoreNumbers(JSON.parse(pieces.join('')), numbers)
 }
 
-/** Puts the numbers in place of what stands for them. */
-function put(value: Json, numbers: readonly Json[]): Json {
+/** Replaces the placeholders by their numbers. */
+function restoreNumbers(value: Json, numbers: readonly Json[]): Json {
   if (typeof value === 'string')
     return value.startsWith(MARK) ? (numbers[Number(value.slice(MARK.length))] as Json) : value
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       const item = value[i] as Json
-      if (typeof item !== 'number') value[i] = put(item, numbers)
+      if (typeof item !== 'number') value[i] = restoreNumbers(item, numbers)
     }
     return value
   }
   const members = value as Record<string, Json>
   for (const key of Object.keys(members)) {
     const member = members[key] as Json
-    const exactly = typeof member === 'string' || typeof member === 'object' ? put(member, numbers) : member
+    const exactly =
+      typeof member === 'string' || typeof member === 'object' ? restoreNumbers(member, numbers) : member
     // The member `__proto__` is an own one already, so that this does not set the prototype.
     if (exactly !== member) members[key] = exactly
   }
   return value
 }
 
-/** Writes a JSON value, exact numbers as they are. @throws TypeError for what JSON cannot hold, as for a cycle */
+/**
+ * Writes a JSON value with exact numbers. @throws TypeError for a value that JSON cannot represent, such as a cycle
+ */
 export function stringifyExact(value: unknown): string {
   writing = true
   try {
     const text = JSON.stringify(value)
     if (text === undefined) throw new TypeError(`${typeof value} is not JSON`)
-    return text.split(`"${MARK}`).map(unquoted).join('')
+    return text.split(`"${MARK}`).map(withoutQuotes).join('')
   } finally {
     writing = false
   }
 }
 
-/** A piece of text that begins with the rest of what stands for a number, but for the first. */
-function unquoted(piece: string, i: number): string {
+/** Removes the closing quote of the placeholder with which the piece begins; the first piece begins with none. */
+function withoutQuotes(piece: string, i: number): string {
   if (i === 0) return piece
   const quote = piece.indexOf('"')
   return piece.slice(0, quote) + piece.slice(quote + 1)
@@ -112,13 +115,13 @@ function unquoted(piece: string, i: number): string {
 /** Below this a double has fewer digits (IEEE 754, subnormal numbers). */
 const MIN_NORMAL = 2.2250738585072014e-308
 
-/** Written by a `bigint` as it is. */
+/** Integers that a `bigint` writes in the same way. */
 const LONG_INTEGER = /^-?[1-9]\d*$/
-/** Up to the exponent, from the first digit that is not zero. */
+/** The significant digits, up to the exponent. */
 const SIGNIFICANT = /^-?[0.]*([\d.]*)/
 
 /** The number that a text stands for. */
-export function exact(source: string, interest: Interest): number | bigint | ExactNumber {
+export function exactNumber(source: string, interest: Interest): number | bigint | ExactNumber {
   const value = Number(source)
   if (interest === 'text' && String(value) !== source && !LONG_INTEGER.test(source))
     return new ExactNumber(source)

@@ -1,4 +1,4 @@
-import { ExactNumber, exact, type Json, type JsonObject, parseExact, stringifyExact } from './exact.ts'
+import { ExactNumber, exactNumber, type Json, type JsonObject, parseExact, stringifyExact } from './exact.ts'
 import { type Interest, type KeyWatch, scan } from './scan.ts'
 import { setOwn } from './values.ts'
 
@@ -6,7 +6,7 @@ export { ExactNumber, type Json, type JsonObject } from './exact.ts'
 export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
 export { isObject, pointerOf, pointerSegments, setOwn, valueAt, withoutComments } from './values.ts'
 
-/** Valid JSON, perhaps, but beyond `JSON_LIMITS`; the message says which limit. */
+/** The text exceeds one of `JSON_LIMITS`, which the message names; it may be valid JSON. */
 export class JsonLimitError extends SyntaxError {}
 
 /**
@@ -20,8 +20,8 @@ export function parse(text: string, watch?: KeyWatch): Json {
 }
 
 /**
- * Parses JSON text that is written again: numbers keep their text, as `1.10`, `1e2` and `-0` (of very many, the first
- * ones do). Otherwise as `parse`, whose values `plain` gives.
+ * Parses JSON text that will be written again: numbers keep their spelling, such as `1.10`, `1e2` and `-0` (only the
+ * first 25,000 that a double would write differently). `plain` converts the value to that of `parse`.
  * @throws SyntaxError as `parse`
  */
 export function parseVerbatim(text: string, watch?: KeyWatch): Json {
@@ -36,7 +36,7 @@ function read(text: string, interest: Interest, watch: KeyWatch | undefined): Js
 
 /** A value of `parseVerbatim` as `parse` gives it, for code that reads numbers rather than passes them on. */
 export function plain(value: Json): Json {
-  if (value instanceof ExactNumber) return exact(value.text, 'value')
+  if (value instanceof ExactNumber) return exactNumber(value.text, 'value')
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
     const items = value.map(plain)
@@ -53,8 +53,8 @@ export function plain(value: Json): Json {
 }
 
 /**
- * Writes a JSON value without white space, exact numbers as they are.
- * @throws TypeError for what JSON cannot hold, RangeError for nesting too deep
+ * Writes a JSON value without white space, with exact numbers.
+ * @throws TypeError for a value that JSON cannot represent, RangeError for too deep nesting
  */
 export function stringify(value: unknown): string {
   try {

@@ -6,7 +6,7 @@ export const JSON_LIMITS = {
   depth: 128,
   /** Digits of one number. */
   digits: 400,
-  /** Arrays, objects, and what they hold but for the first item of each. */
+  /** Arrays, objects, and their items and members, except the first of each. */
   values: 300_000,
   /** Different keys: those of a list of equal records count once. */
   keys: 50_000,
@@ -33,19 +33,19 @@ interface Scanned {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** With one, a number may be beyond what a double reaches. */
+/** A number with such an exponent may exceed a double. */
 const LONG_EXPONENT = /[eE][+-]?\d{3}/
 
 /** Numbers to report: those that lose their value as a double, or also those that it would write differently. */
 export type Interest = 'value' | 'text'
 
-/** Checks the limits in one pass that does not recurse. What is not JSON is left to the parser. */
+/** Checks the limits in one pass that does not recurse. Invalid JSON is left to the parser. */
 export function scan(text: string, interest: Interest, watch?: KeyWatch): Scanned {
   const end = text.length
   const watched = watch?.depth ?? 0
   const places: number[] = []
-  let long = 0
-  let odd = 0
+  let longNumbers = 0
+  let rewritten = 0
   let depth = 0
   let keys: KeyCount | undefined
   let values = 0
@@ -81,25 +81,26 @@ export function scan(text: string, interest: Interest, watch?: KeyWatch): Scanne
       const start = i
       i = numberEnd(text, i + 1)
       const length = i - start
-      // The limit is of digits; sign, point and exponent's letter may come on top.
+      // Only digits count, not sign, point and exponent letter.
       if (length > JSON_LIMITS.digits && text.slice(start, i).replace(/\D/g, '').length > JSON_LIMITS.digits)
         return exceeds(`has a number of more than ${JSON_LIMITS.digits} digits`)
       const isLong = length >= 5 && (length >= 16 || LONG_EXPONENT.test(text.slice(start, i)))
-      if (isLong && ++long > JSON_LIMITS.longNumbers)
+      if (isLong && ++longNumbers > JSON_LIMITS.longNumbers)
         return exceeds(`has more than ${JSON_LIMITS.longNumbers} numbers of 16 digits or more`)
-      // Each of them takes long; what is left is still the same number.
-      const isOdd = !isLong && interest === 'text' && odd < MAX_ODD && mayChange(text, start, i)
-      if (isOdd) odd++
-      if (isLong || isOdd) places.push(start, i)
+      // Each takes long. Numbers beyond the maximum keep their value, but not their spelling.
+      const isRewritten =
+        !isLong && interest === 'text' && rewritten < MAX_REWRITTEN && mayChange(text, start, i)
+      if (isRewritten) rewritten++
+      if (isLong || isRewritten) places.push(start, i)
     } else i++
   }
   return { places }
 }
 
-/** Numbers of one text, at the most, that keep the text which a double would change. */
-const MAX_ODD = 25_000
+/** Maximum numbers of one text that keep a spelling which a double would change. */
+const MAX_REWRITTEN = 25_000
 
-/** Whether a number of less than 16 characters may not be written as a double is: `1.10`, `1e2`, `-0`, `0.0000001`. */
+/** Whether a double may write a number of less than 16 characters differently: `1.10`, `1e2`, `-0`, `0.0000001`. */
 function mayChange(text: string, start: number, end: number): boolean {
   let fraction = false
   for (let i = start + 1; i < end; i++) {
@@ -118,7 +119,7 @@ const FEW = 1_000
 const BITS = 19
 const SEED = randomInt(2 ** 31)
 
-/** Counts the different keys of a text, by the bits that their hashes set: a few may be missed, none is counted twice. */
+/** Counts the different keys of a text by one bit for each hash: a few are missed, none is counted twice. */
 class KeyCount {
   private all = 0
   private different = 0

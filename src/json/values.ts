@@ -36,14 +36,14 @@ export function pointerSegments(pointer: string): string[] {
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** A string, or a comment; what is not closed reaches to the end. */
+/** A string or a comment; an unclosed one reaches to the end. */
 const TOKEN = /"(?:[^"\\]|\\[\s\S])*"?|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g
 const TOKEN_OR_COMMA = /"(?:[^"\\]|\\[\s\S])*"?|,(?=\s*[}\]])/g
 
 /**
- * JSON with comments, as editors and clients write it, as JSON: comments and commas behind the last member become blanks, so
- * that everything stays at its place.
- * @returns undefined for a text without comments, or that is no JSON without them; `first`: offsets of the first comment
+ * Converts JSON with comments to JSON: comments and trailing commas become blanks, so that offsets stay the same.
+ * @returns undefined for a text without comments, or one that is not JSON without them; `first`: offsets of the
+ * first comment
  */
 export function withoutComments(text: string): { text: string; first: [number, number] } | undefined {
   if (!/^\uFEFF?\s*(?:[{[]|\/[/*])/.test(text) || !/\/[/*]/.test(text)) return undefined

@@ -1,13 +1,13 @@
 import {
-  acting,
-  branching,
+  actionRun,
+  branchRun,
   type Callable,
-  calling,
+  callRun,
   type Eval,
   type Run,
-  ranging,
+  rangeRun,
   sequence,
-  writing,
+  textRun,
 } from './exec.ts'
 import { compilePipe, compilePipeline, mistake } from './expression.ts'
 import { CONSTANT, type Flow, flowKey, pathFlow, someItem } from './flow.ts'
@@ -31,13 +31,13 @@ interface Instance extends Callable {
 }
 
 /**
- * UTF-16 units of source compiled separately for each argument, beyond the template's own length; then all calls of a
- * definition share one instance.
+ * UTF-16 units of source that may be compiled again for other arguments, in addition to the length of the template;
+ * after that, all calls of a definition share one instance.
  */
-const COPIES = 65_536
+const INSTANCE_BUDGET = 65_536
 
-/** Unreachable: after `break` and `continue`. */
-const DEAD: Context = 'unreachable'
+/** The context after `break` and `continue`. */
+const UNREACHABLE: Context = 'unreachable'
 
 /** A compiled list of nodes. */
 interface Block {
@@ -64,21 +64,24 @@ class Compiler {
   private readonly running: string[] = []
   /** Contexts at `break` and `continue`, for each open range. */
   private readonly exits: { context: Context; span: Span }[][] = []
-  private room: number
+  private instanceBudget: number
 
   constructor(
     private readonly tree: Tree,
     private readonly compilation: Compilation,
     private readonly rules: PlaceRules,
   ) {
-    this.room = [tree.root, ...tree.definitions.values()].reduce((sum, list) => sum + lengthOf(list), COPIES)
+    this.instanceBudget = [tree.root, ...tree.definitions.values()].reduce(
+      (sum, list) => sum + lengthOf(list),
+      INSTANCE_BUDGET,
+    )
   }
 
   compile(): Run {
     const { rules, tree } = this
     const dot = pathFlow([], this.compilation)
     const main = this.definition(tree.root, dot, rules.start)
-    if (main.end !== DEAD) rules.ends(main.end, tree.root)
+    if (main.end !== UNREACHABLE) rules.ends(main.end, tree.root)
     return (state) => {
       state.charge(main.cost)
       state.vars = [state.root]
@@ -112,7 +115,7 @@ class Compiler {
     const list = this.tree.definitions.get(name)
     if (!list) return undefined
     let dot = flow
-    if (this.running.includes(name) || this.room < 0) {
+    if (this.running.includes(name) || this.instanceBudget < 0) {
       // Paths that grow with each recursive call would never end.
       dot = { ...someItem(dot), form: dot.form === 'raw' ? 'text' : dot.form }
     }
@@ -122,11 +125,11 @@ class Compiler {
     // A recursive call is assumed to end where it starts, which is checked below.
     const instance: Instance = { run: () => 0, cost: 1, end: start }
     this.instances.set(key, instance)
-    this.room -= lengthOf(list) + 32
+    this.instanceBudget -= lengthOf(list) + 32
     this.running.push(name)
     const compiled = this.definition(list, dot, start)
     this.running.pop()
-    if (compiled.end !== start && compiled.end !== DEAD && callsTemplates(list)) {
+    if (compiled.end !== start && compiled.end !== UNREACHABLE && callsTemplates(list)) {
       const span = list[0] ?? { start: 0, end: 0 }
       const message = `template "${name}" calls itself and ends in a different context`
       this.contextError(span, message, 'let it start and end in the same context')
@@ -140,14 +143,14 @@ class Compiler {
     let cost = 0
     let text = ''
     const flush = () => {
-      if (text !== '') runs.push(writing(text))
+      if (text !== '') runs.push(textRun(text))
       text = ''
     }
     for (const node of list) {
       switch (node.type) {
         case 'text':
           text += node.text
-          if (context !== DEAD) context = this.rules.text(context, node.text)
+          if (context !== UNREACHABLE) context = this.rules.text(context, node.text)
           break
         case 'action': {
           cost++
@@ -163,7 +166,7 @@ class Compiler {
           const signal = node.type === 'break' ? 1 : 2
           this.exits.at(-1)?.push({ context, span: node })
           runs.push(() => signal)
-          context = DEAD
+          context = UNREACHABLE
           break
         }
         default: {
@@ -181,16 +184,16 @@ class Compiler {
 
   private action(node: ActionNode, unit: Unit, context: Context, before: string): { run: Run; end: Context } {
     const { run, flow } = compilePipe(node.pipe, unit)
-    if (context === DEAD || node.pipe.declarations.length > 0)
-      return { run: acting(run, undefined, node, before), end: context }
+    if (context === UNREACHABLE || node.pipe.declarations.length > 0)
+      return { run: actionRun(run, undefined, node, before), end: context }
     // A masked secret needs no escaping.
     const { sink, end } = this.rules.value(context, flow.secret ? { ...flow, form: 'url' } : flow, node)
-    return { run: acting(flow.secret ? hiding(run) : run, sink, node, before), end }
+    return { run: actionRun(flow.secret ? maskedEval(run) : run, sink, node, before), end }
   }
 
   private block(node: BranchNode | TemplateNode, unit: Unit, start: Context): Block {
     if (node.type === 'template') return this.template(node, unit, start)
-    return scoped(unit, () =>
+    return inScope(unit, () =>
       node.type === 'range' ? this.range(node, unit, start) : this.branch(node, unit, start),
     )
   }
@@ -198,14 +201,14 @@ class Compiler {
   /** `if` and `with`. */
   private branch(node: BranchNode, unit: Unit, start: Context): Block {
     const { run: test, flow } = compilePipe(node.pipe, unit)
-    const inner = scoped(unit, () => {
+    const inner = inScope(unit, () => {
       if (node.type === 'with') unit.dot = flow
       return this.list(node.list, unit, start)
     })
-    const other = node.elseList && scoped(unit, () => this.list(node.elseList!, unit, start))
-    const end = this.join(inner.end, other?.end ?? start, node)
+    const other = node.elseList && inScope(unit, () => this.list(node.elseList!, unit, start))
+    const end = this.joinBranches(inner.end, other?.end ?? start, node)
     const cost = inner.cost + (other?.cost ?? 0)
-    return { run: branching(test, inner.run, other?.run, node), cost, end }
+    return { run: branchRun(test, inner.run, other?.run, node), cost, end }
   }
 
   private range(node: BranchNode, unit: Unit, start: Context): Block {
@@ -219,45 +222,45 @@ class Compiler {
       return slot
     })
     const { body, end: loopEnd } = this.loop(node, item, unit, start)
-    const other = node.elseList && scoped(unit, () => this.list(node.elseList!, unit, start))
-    const end = this.join(loopEnd, other?.end ?? start, node)
-    const run = ranging(list, body.run, other?.run, variables, 1 + body.cost, node, unit.go)
+    const other = node.elseList && inScope(unit, () => this.list(node.elseList!, unit, start))
+    const end = this.joinBranches(loopEnd, other?.end ?? start, node)
+    const run = rangeRun(list, body.run, other?.run, variables, 1 + body.cost, node, unit.go)
     return { run, cost: 1 + (other?.cost ?? 0), end }
   }
 
-  /** If iterations can follow each other, the body may start where it ended. */
+  /** An iteration starts in the context in which the one before ended. */
   private loop(node: BranchNode, item: Flow, unit: Unit, start: Context): { body: Block; end: Context } {
     let from = start
     for (let round = 1; ; round++) {
       this.exits.push([])
-      const body = scoped(unit, () => {
+      const body = inScope(unit, () => {
         unit.dot = item
         return this.list(node.list, unit, from)
       })
-      let end = this.join(body.end, from, node)
+      let end = this.joinBranches(body.end, from, node)
       for (const exit of this.exits.pop()!) {
-        const joined = this.meet(end, exit.context)
+        const joined = this.joinContexts(end, exit.context)
         if (joined !== undefined) end = joined
         else this.contextError(exit.span, 'the range exits in a different context', CONTEXT_HINT)
       }
-      if (end === from || end === DEAD) return { body, end: from }
+      if (end === from || end === UNREACHABLE) return { body, end: from }
       from = end
       if (round === 3) return { body, end: from }
     }
   }
 
   private template(node: TemplateNode, unit: Unit, start: Context): Block {
-    const argument = node.pipe && scoped(unit, () => compilePipe(node.pipe!, unit))
+    const argument = node.pipe && inScope(unit, () => compilePipe(node.pipe!, unit))
     const flow = argument?.flow ?? CONSTANT
     const instance = this.instanceOf(node.name, flow, start)
-    if (instance) return { run: calling(instance, argument?.run, node), cost: 1, end: instance.end }
+    if (instance) return { run: callRun(instance, argument?.run, node), cost: 1, end: instance.end }
     const message = `template "${node.name}" not defined`
     const { run } = mistake(unit, node, message, 'add a {{define}} with this name')
     return { run: run as Run, cost: 1, end: start }
   }
 
-  private join(a: Context, b: Context, node: BranchNode): Context {
-    const joined = this.meet(a, b)
+  private joinBranches(a: Context, b: Context, node: BranchNode): Context {
+    const joined = this.joinContexts(a, b)
     if (joined !== undefined) return joined
     const { rules } = this
     const message = `the branches of {{${node.type}}} end in different contexts: ${rules.name(a)} and ${rules.name(b)}`
@@ -266,9 +269,9 @@ class Compiler {
   }
 
   /** The context after two alternatives; undefined if they are incompatible. */
-  private meet(a: Context, b: Context): Context | undefined {
-    if (a === b || b === DEAD) return a
-    return a === DEAD ? b : this.rules.join(a, b)
+  private joinContexts(a: Context, b: Context): Context | undefined {
+    if (a === b || b === UNREACHABLE) return a
+    return a === UNREACHABLE ? b : this.rules.join(a, b)
   }
 
   private contextError(span: Span, message: string, hint: string): void {
@@ -277,7 +280,7 @@ class Compiler {
 }
 
 /** Reveals only whether a secret is empty. */
-function hiding(run: Eval): Eval {
+function maskedEval(run: Eval): Eval {
   return (state, dot) => {
     const value = run(state, dot)
     return value === undefined || value === null || printDialect(value) === '' ? value : '***'
@@ -285,7 +288,7 @@ function hiding(run: Eval): Eval {
 }
 
 /** Compiles a body with its own variables and dot. */
-function scoped<T>(unit: Unit, body: () => T): T {
+function inScope<T>(unit: Unit, body: () => T): T {
   const mark = unit.scope.names.length
   const { dot } = unit
   const result = body()

@@ -4,8 +4,8 @@ import { type ActionNode, type BranchNode, callsAny, type Span, type TemplateNod
 import type { Host, Limits, Place } from './types.ts'
 import { type Items, itemsOf, truth } from './values.ts'
 
-/** Steps after which a rendering pauses and looks at the clock. */
-const LOOK = 1_000
+/** Steps between two pauses of a rendering, at which it checks its time. */
+const STEPS_PER_TURN = 1_000
 
 /** Maximum steps of one function call, about 100 ms, as it cannot be interrupted. */
 const CALL_STEPS = 100_000
@@ -26,11 +26,11 @@ export class State implements Host {
   /** Whether something not empty was printed. */
   printed = false
   /** Whether the first printed value was empty. */
-  emptied = false
+  beganEmpty = false
   /** Start and end in `out` of each value in a URL's path. */
-  marks: number[] = []
+  pathValues: number[] = []
   /** The actions that wrote them. */
-  markSpans: Span[] = []
+  pathValueSpans: Span[] = []
   /** Whether a URL's origin is known to be complete. */
   originChecked = false
   /** The fault of a value in a URL's path, unless a worse one follows. */
@@ -39,12 +39,12 @@ export class State implements Host {
   readonly max: number
   /** Remaining steps. */
   steps: number
-  /** A shared allowance, if any. */
+  /** The allowance shared with other renderings, if any. */
   private readonly allowance: Allowance | undefined
-  /** The rendering pauses when fewer are left. */
-  look: number
+  /** The rendering pauses when fewer steps than this are left. */
+  pauseBelow: number
   /** Minimum remaining steps during a function call. */
-  private least = 0
+  private lowestInCall = 0
   /** Milliseconds of earlier turns, and start of this one. */
   private worked = 0
   private began = 0
@@ -59,18 +59,18 @@ export class State implements Host {
   ) {
     this.go = place === 'go'
     this.max = limits.output
-    this.allowance = inTurns ? undefined : currentAllowance()
+    this.allowance = inTurns ? undefined : currentAllowance
     this.steps = Math.min(limits.steps, Math.max(0, this.allowance?.left ?? limits.steps))
-    this.look = inTurns ? this.steps - LOOK : Number.NEGATIVE_INFINITY
+    this.pauseBelow = inTurns ? this.steps - STEPS_PER_TURN : Number.NEGATIVE_INFINITY
     if (inTurns) this.began = performance.now()
   }
 
-  /** Lets others have their turn after each `LOOK` steps. @throws Fault `limit` */
+  /** Yields to the event loop, and checks the time. @throws Fault `limit` */
   async pause(): Promise<Signal> {
-    this.look = this.steps - LOOK
+    this.pauseBelow = this.steps - STEPS_PER_TURN
     const { time } = this.limits
     this.worked += performance.now() - this.began
-    if (this.worked > time) throw new Fault('limit', `more than ${time} ms`, undefined, TOO_MUCH)
+    if (this.worked > time) throw new Fault('limit', `more than ${time} ms`, undefined, TOO_MUCH_HINT)
     await pause()
     this.began = performance.now()
     return 0
@@ -78,19 +78,19 @@ export class State implements Host {
 
   /** A function runs from here until `callEnds`. */
   callBegins(): void {
-    this.least = Math.max(0, this.steps - CALL_STEPS)
+    this.lowestInCall = Math.max(0, this.steps - CALL_STEPS)
   }
 
   callEnds(): void {
-    this.least = 0
+    this.lowestInCall = 0
   }
 
   charge(steps: number): void {
     this.steps -= steps
     if (this.allowance) this.allowance.left -= steps
-    if (this.steps >= this.least) return
+    if (this.steps >= this.lowestInCall) return
     throw this.steps < 0
-      ? new Fault('limit', `more than ${this.limits.steps} steps`, undefined, TOO_MUCH)
+      ? new Fault('limit', `more than ${this.limits.steps} steps`, undefined, TOO_MUCH_HINT)
       : new Fault('limit', 'a value is too long for this function', undefined, 'pass less at a time')
   }
 
@@ -111,7 +111,7 @@ export function isHeader(place: Place): boolean {
 }
 
 const START: Span = { start: 0, end: 0 }
-const TOO_MUCH = 'a loop runs too many times, or a value is too long'
+const TOO_MUCH_HINT = 'a loop runs too many times, or a value is too long'
 
 export function missingFault(): Fault {
   return new Fault(
@@ -132,10 +132,8 @@ export type Run = (state: State, dot: unknown) => Signal | Promise<Signal>
 /** Converts a value to text for its context. */
 export type Sink = (state: State, value: unknown) => string
 
-/** The compiled forms of nodes: functions that write to the state. */
-
 /** Functions with which a template handles a missing value. */
-const PROVIDING: ReadonlySet<string> = new Set(
+const HANDLES_MISSING: ReadonlySet<string> = new Set(
   'default or and coalesce ternary empty eq ne not any all'.split(' '),
 )
 
@@ -143,8 +141,8 @@ const PROVIDING: ReadonlySet<string> = new Set(
  * An action with the preceding text.
  * @param sink converts its value; undefined if it declares or assigns
  */
-export function acting(run: Eval, sink: Sink | undefined, node: ActionNode, before: string): Run {
-  const strict = sink !== undefined && !callsAny(node.pipe, PROVIDING)
+export function actionRun(run: Eval, sink: Sink | undefined, node: ActionNode, before: string): Run {
+  const strict = sink !== undefined && !callsAny(node.pipe, HANDLES_MISSING)
   return (state, dot) => {
     state.out += before
     state.at = node
@@ -158,12 +156,12 @@ export function acting(run: Eval, sink: Sink | undefined, node: ActionNode, befo
       state.out += text
       if (state.out.length > state.max) state.checkSize()
     }
-    return state.steps < state.look ? state.pause() : 0
+    return state.steps < state.pauseBelow ? state.pause() : 0
   }
 }
 
 /** Literal text. */
-export function writing(text: string): Run {
+export function textRun(text: string): Run {
   return (state) => {
     state.out += text
     return 0
@@ -189,7 +187,7 @@ function runFrom(runs: readonly Run[], from: number, state: State, dot: unknown)
  * @param variables slots of its variables; undefined for one assigned but not declared
  * @param cost steps of one iteration
  */
-export function ranging(
+export function rangeRun(
   list: Eval,
   body: Run,
   otherwise: Run | undefined,
@@ -203,7 +201,7 @@ export function ranging(
   const missing = variables.includes(undefined)
 
   /** The iterations from `from` on. */
-  function rounds(items: Items, from: number, state: State): ReturnType<Run> {
+  function iterate(items: Items, from: number, state: State): ReturnType<Run> {
     for (let at = from; at < items.size; at++) {
       state.charge(cost)
       const item = items.item(at)
@@ -212,9 +210,9 @@ export function ranging(
         state.vars[second!] = item
       } else if (first !== undefined) state.vars[first] = item
       let signal = body(state, item)
-      if (signal === 0 && state.steps < state.look) signal = state.pause()
+      if (signal === 0 && state.steps < state.pauseBelow) signal = state.pause()
       if (typeof signal !== 'number') {
-        return signal.then((later) => (later === 1 ? 0 : rounds(items, at + 1, state)))
+        return signal.then((later) => (later === 1 ? 0 : iterate(items, at + 1, state)))
       }
       if (state.out.length > state.max) state.checkSize()
       if (signal === 1) break
@@ -233,13 +231,13 @@ export function ranging(
     if (first !== undefined) state.vars[first] = value
     if (second !== undefined) state.vars[second] = value
     const items = itemsOf(value, go, state)
-    if (items.size > 0) return rounds(items, 0, state)
+    if (items.size > 0) return iterate(items, 0, state)
     return otherwise ? otherwise(state, dot) : 0
   }
 }
 
 /** `if` and `with`; `with` sets the dot. */
-export function branching(test: Eval, yes: Run, no: Run | undefined, node: BranchNode): Run {
+export function branchRun(test: Eval, yes: Run, no: Run | undefined, node: BranchNode): Run {
   const takesDot = node.type === 'with'
   return (state, dot) => {
     state.at = node
@@ -249,7 +247,7 @@ export function branching(test: Eval, yes: Run, no: Run | undefined, node: Branc
   }
 }
 
-/** A callable definition. It may be compiled after the call, so it is read when it runs. */
+/** A callable definition. It may be compiled after its caller, so the caller reads `run` when it runs. */
 export interface Callable {
   run: Run
   /** Steps charged for a call. */
@@ -257,7 +255,7 @@ export interface Callable {
 }
 
 /** Runs a definition with its own variables, within the depth limit. */
-export function calling(callable: Callable, argument: Eval | undefined, node: TemplateNode): Run {
+export function callRun(callable: Callable, argument: Eval | undefined, node: TemplateNode): Run {
   return (state, dot) => {
     state.at = node
     const data = argument ? argument(state, dot) : undefined
@@ -272,33 +270,31 @@ export function calling(callable: Callable, argument: Eval | undefined, node: Te
       state.vars = saved
       state.depth--
       state.checkSize()
-      return state.steps < state.look ? state.pause() : 0
+      return state.steps < state.pauseBelow ? state.pause() : 0
     }
     return typeof signal === 'number' ? leave() : signal.then(leave)
   }
 }
 
-/** Steps that all renderings of some work may use together; below zero once exceeded. */
+/** Steps that all renderings of one piece of work share; below zero once exceeded. */
 interface Allowance {
   left: number
 }
 
-let current: Allowance | undefined
+/** The allowance of the current work; undefined: each rendering has only its own limits. */
+let currentAllowance: Allowance | undefined
 
-/** The allowance of the current work; absent: each rendering has only its own limits. */
-function currentAllowance(): Allowance | undefined {
-  return current
-}
-
-/** The same work; once its renderings exceed the allowance, each further one fails. */
+/**
+ * Does the same work with an allowance that its renderings share: once it is used up, each further rendering fails.
+ */
 export function* metered<T>(allowance: Allowance, steps: Steps<T>): Steps<T> {
   for (;;) {
-    current = allowance
+    currentAllowance = allowance
     try {
       const step = steps.next()
       if (step.done) return step.value
     } finally {
-      current = undefined
+      currentAllowance = undefined
     }
     yield
   }

@@ -14,7 +14,7 @@ import {
   unitsPerStep,
 } from './funcs/define.ts'
 import type { CommandNode, Constant, IdentifierNode, Operand, PipeNode, Span } from './node.ts'
-import { declare, refer, type Unit, widen } from './unit.ts'
+import { declare, recordReference, type Unit, widen } from './unit.ts'
 import { asMap, field, isNumber, truth, typeName } from './values.ts'
 
 /** A compiled expression, and what is known of its value. */
@@ -23,7 +23,7 @@ interface Compiled {
   flow: Flow
 }
 
-/** A pipeline without declarations; its value is never nil but missing. */
+/** A pipeline without declarations; a nil value becomes a missing one. */
 export function compilePipeline(pipe: PipeNode, unit: Unit): Compiled {
   let value: Compiled | undefined
   for (const command of pipe.commands) value = compileCommand(command, value, unit)
@@ -42,13 +42,13 @@ export function compilePipe(pipe: PipeNode, unit: Unit): Compiled {
     return { run: (state, dot) => (state.vars[slot] = run(state, dot)), flow }
   }
   const slot = unit.scope.slotOf(variable.name)
-  if (slot === undefined) return failing(variable, `undefined variable: ${variable.name}`)
+  if (slot === undefined) return alwaysFailing(variable, `undefined variable: ${variable.name}`)
   widen(unit, slot, flow)
   return { run: (state, dot) => (state.vars[slot] = run(state, dot)), flow }
 }
 
 /** An expression that always fails. */
-function failing(span: Span, message: string, hint?: string): Compiled {
+function alwaysFailing(span: Span, message: string, hint?: string): Compiled {
   return {
     run: () => {
       throw execFault(message, span, hint)
@@ -60,7 +60,7 @@ function failing(span: Span, message: string, hint?: string): Compiled {
 /** A mistake found before rendering: Go reports it at execution, the dialect at once. */
 export function mistake(unit: Unit, span: Span, message: string, hint?: string): Compiled {
   if (!unit.go) unit.sink.add('parse', span, message, hint)
-  return failing(span, message, hint)
+  return alwaysFailing(span, message, hint)
 }
 
 function compileCommand(command: CommandNode, final: Compiled | undefined, unit: Unit): Compiled {
@@ -111,7 +111,7 @@ function notAFunction(span: Span, unit: Unit): Compiled {
 function compileOperand(node: Operand, unit: Unit): Compiled {
   switch (node.type) {
     case 'dot':
-      refer(unit, unit.dot, node)
+      recordReference(unit, unit.dot, node)
       return { run: (_, dot) => dot, flow: unit.dot }
     case 'nil':
       return { run: () => null, flow: CONSTANT }
@@ -131,18 +131,18 @@ function compileOperand(node: Operand, unit: Unit): Compiled {
 }
 
 function compileConstant(value: Constant, span: Span): Compiled {
-  if (typeof value === 'bigint' && overflowsInt(value)) return failing(span, `${value} overflows int`)
+  if (typeof value === 'bigint' && overflowsInt(value)) return alwaysFailing(span, `${value} overflows int`)
   return { run: () => value, flow: typeof value === 'string' ? constantText(value) : CONSTANT }
 }
 
 function compileField(path: readonly string[], span: Span, hasArgs: boolean, unit: Unit): Compiled {
   const flow = member(unit.dot, path, unit)
-  refer(unit, flow, span)
-  return { run: walking((_, dot) => dot, path, hasArgs, unit.go, span), flow }
+  recordReference(unit, flow, span)
+  return { run: fieldsEval((_, dot) => dot, path, hasArgs, unit.go, span), flow }
 }
 
 /** The value at a path below another one. */
-function walking(base: Eval, path: readonly string[], hasArgs: boolean, go: boolean, span: Span): Eval {
+function fieldsEval(base: Eval, path: readonly string[], hasArgs: boolean, go: boolean, span: Span): Eval {
   const last = path.length - 1
   return (state, dot) => {
     let value = base(state, dot)
@@ -162,9 +162,9 @@ function compileVariable(
   if (slot === undefined) return mistake(unit, span, `undefined variable: ${name}`)
   const base = unit.flows[slot]!
   const flow = path.length === 0 ? base : member(base, path, unit)
-  refer(unit, flow, span)
+  recordReference(unit, flow, span)
   const run: Eval = (state) => state.vars[slot]
-  return { run: path.length === 0 ? run : walking(run, path, hasArgs, unit.go, span), flow }
+  return { run: path.length === 0 ? run : fieldsEval(run, path, hasArgs, unit.go, span), flow }
 }
 
 function compileChain(
@@ -177,8 +177,8 @@ function compileChain(
   if (node.type === 'nil') return mistake(unit, span, 'indirection through explicit nil')
   const base = compileOperand(node, unit)
   const flow = member(base.flow, path, unit)
-  refer(unit, flow, span)
-  return { run: walking(base.run, path, hasArgs, unit.go, span), flow }
+  recordReference(unit, flow, span)
+  return { run: fieldsEval(base.run, path, hasArgs, unit.go, span), flow }
 }
 
 /** A function call; `final` is the piped value. */
@@ -204,7 +204,7 @@ function compileCall(
   const last = final && coerced(final, typeAt(args.length), node, unit)
   const all = last ? [...compiled, last] : compiled
   if (entry.name === 'and' || entry.name === 'or') return shortCircuit(entry.name, compiled, last)
-  return { run: caller(entry, compiled, last?.run, span), flow: callFlow(entry, all, unit, span) }
+  return { run: callEval(entry, compiled, last?.run, span), flow: callFlow(entry, all, unit, span) }
 }
 
 /** `and` and `or` evaluate only as many arguments as needed; the piped value is already evaluated. */
@@ -228,7 +228,7 @@ function shortCircuit(name: string, args: readonly Compiled[], last: Compiled | 
 }
 
 /** Evaluates the arguments, the piped one first, and calls and charges the function. */
-function caller(entry: FunctionEntry, args: readonly Compiled[], last: Eval | undefined, span: Span): Eval {
+function callEval(entry: FunctionEntry, args: readonly Compiled[], last: Eval | undefined, span: Span): Eval {
   const runs = args.map(({ run }) => run)
   const [steps, units] = [stepsPerCall(entry.name), unitsPerStep(entry.name)]
   return (state, dot) => {
@@ -268,12 +268,12 @@ function callFlow(entry: FunctionEntry, args: readonly Compiled[], unit: Unit, s
   const path = referencedPath(entry.name, args)
   if (path) {
     const flow = member(args[path.base]!.flow, path.names, unit)
-    refer(unit, flow, span)
+    recordReference(unit, flow, span)
     return flow
   }
   const constant = entry.form === 'raw' ? flows[0]?.constant : undefined
   const built =
-    marks.tainted && (!entry.form || entry.form === 'html') && (marks.built || puts(entry.name, args))
+    marks.tainted && (!entry.form || entry.form === 'html') && (marks.built || joinsTexts(entry.name, args))
   return { ...marks, built, form: entry.form ?? 'text', ...(constant === undefined ? {} : { constant }) }
 }
 
@@ -283,7 +283,7 @@ const BUILDERS: ReadonlySet<string> = new Set(
 )
 
 /** Whether the call joins texts; `print .x` and `printf "%v" .x` do not. */
-function puts(name: string, args: readonly Compiled[]): boolean {
+function joinsTexts(name: string, args: readonly Compiled[]): boolean {
   if (!BUILDERS.has(name)) return false
   if (name === 'print') return args.length > 1
   return !(name === 'printf' && args.length === 2 && /^%[a-z]$/.test(args[0]!.flow.constant ?? ''))
@@ -344,7 +344,7 @@ function compileArgument(node: Operand, type: ParamType, unit: Unit): Compiled {
     return coerced(compiled, type, node, unit)
   }
   const fit = FITTING[type]
-  if (!fit) return failing(node, `can't handle ${String(node.value)} for arg of type ${type}`)
+  if (!fit) return alwaysFailing(node, `can't handle ${String(node.value)} for arg of type ${type}`)
   const value = fit(node.value)
   if (value === node.value) return compiled
   if (value !== undefined) return { run: () => value, flow: compiled.flow }

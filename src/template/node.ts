@@ -25,7 +25,7 @@ export interface TemplateNode extends Span {
   name: string
   pipe: PipeNode | undefined
 }
-export interface BreakNode extends Span {
+interface BreakNode extends Span {
   type: 'break' | 'continue'
 }
 export type Node = TextNode | ActionNode | BranchNode | TemplateNode | BreakNode
@@ -49,7 +49,7 @@ export interface VariableNode extends Span {
   path: string[]
 }
 /** `.a.b` */
-export interface FieldNode extends Span {
+interface FieldNode extends Span {
   type: 'field'
   path: string[]
 }
@@ -59,19 +59,19 @@ export interface IdentifierNode extends Span {
   name: string
 }
 /** `(pipeline).a.b` or `function.a.b`. */
-export interface ChainNode extends Span {
+interface ChainNode extends Span {
   type: 'chain'
   node: Operand
   path: string[]
 }
-export interface DotNode extends Span {
+interface DotNode extends Span {
   type: 'dot'
 }
-export interface NilNode extends Span {
+interface NilNode extends Span {
   type: 'nil'
 }
 /** A constant; Go's ints are bigints, its floats numbers. */
-export interface ConstantNode extends Span {
+interface ConstantNode extends Span {
   type: 'number' | 'string' | 'bool'
   value: Constant
 }

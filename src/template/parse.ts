@@ -25,7 +25,7 @@ interface Frame {
   /** Opened by `else if` or `else with`: ends with its outer block. */
   chained: boolean
   /** Number of variables before the block. */
-  mark: number
+  variableCount: number
   /** Name of a definition. */
   name: string
   branch?: BranchNode
@@ -74,7 +74,7 @@ class Parser {
       try {
         this.action(piece)
       } catch (error) {
-        if (!(error instanceof ParseFail)) throw error
+        if (!(error instanceof ParseError)) throw error
         sink.add('parse', error.span, error.message, error.hint)
         if (error.fatal || sink.full()) return { root: root.list, definitions }
       }
@@ -112,7 +112,7 @@ class Parser {
         this.control(word, reader, span, false)
         break
       case 'else':
-        this.otherwise(reader, span)
+        this.elseBranch(reader, span)
         break
       case 'end':
         reader.expectEnd('end')
@@ -129,7 +129,7 @@ class Parser {
       case 'continue':
         reader.expectEnd(`{{${word}}}`)
         if (!this.inRange()) {
-          throw new ParseFail(span, `{{${word}}} outside {{range}}`, 'it is valid only inside a range')
+          throw new ParseError(span, `{{${word}}} outside {{range}}`, 'it is valid only inside a range')
         }
         list.push({ type: word, ...span })
         break
@@ -154,19 +154,19 @@ class Parser {
     node.pipe = this.pipe(reader, kind)
   }
 
-  private otherwise(reader: TokenReader, span: Span): void {
+  private elseBranch(reader: TokenReader, span: Span): void {
     const current = this.top
     if (!current.branch) {
-      throw new ParseFail(span, 'unexpected {{else}}', 'it belongs inside if, with or range')
+      throw new ParseError(span, 'unexpected {{else}}', 'it belongs inside if, with or range')
     }
     if (current.branch.elseList)
-      throw new ParseFail(span, 'expected end; found {{else}}', 'a block has one {{else}}')
+      throw new ParseError(span, 'expected end; found {{else}}', 'a block has one {{else}}')
     current.branch.elseList = []
     current.list = current.branch.elseList
     const next = reader.peekNonSpace()
     if (next.type === 'keyword' && (next.text === 'if' || next.text === 'with')) {
       if (next.text !== current.kind) {
-        throw new ParseFail(next, `unexpected <${next.text}> in input`, `close with {{end}} or nest a block`)
+        throw new ParseError(next, `unexpected <${next.text}> in input`, `close with {{end}} or nest a block`)
       }
       reader.nextNonSpace()
       this.control(next.text, reader, span, true)
@@ -177,7 +177,7 @@ class Parser {
     for (;;) {
       const closed = this.top
       if (closed.kind === 'root') {
-        throw new ParseFail(span, 'unexpected {{end}}', 'no block is open here: remove it')
+        throw new ParseError(span, 'unexpected {{end}}', 'no block is open here: remove it')
       }
       this.stack.pop()
       if (closed.kind === 'define' || closed.kind === 'block') {
@@ -185,7 +185,7 @@ class Parser {
         this.define(closed.name, closed.list, closed.span)
         return
       }
-      this.scope.leave(closed.mark)
+      this.scope.leave(closed.variableCount)
       if (!closed.chained) return
     }
   }
@@ -194,7 +194,7 @@ class Parser {
     const outside = this.stack.length === 1
     const opened = this.openDefinition('define', span)
     if (!outside) {
-      throw new ParseFail(first, 'unexpected {{define}}', 'definitions stand outside of all blocks')
+      throw new ParseError(first, 'unexpected {{define}}', 'definitions stand outside of all blocks')
     }
     opened.name = reader.templateName('define clause')
     reader.expectEnd('define clause')
@@ -221,7 +221,7 @@ class Parser {
   private open(kind: Frame['kind'], span: Span): Frame {
     const { depth } = this.options
     if (this.stack.length > depth) {
-      throw new ParseFail(span, `blocks are nested deeper than ${depth}`, undefined, true)
+      throw new ParseError(span, `blocks are nested deeper than ${depth}`, undefined, true)
     }
     const opened = frame(kind, span, [], this.scope.names.length)
     this.stack.push(opened)
@@ -257,12 +257,12 @@ class Parser {
   }
 }
 
-function frame(kind: Frame['kind'], span: Span, list: Node[], mark: number): Frame {
-  return { kind, span, list, chained: false, mark, name: '' }
+function frame(kind: Frame['kind'], span: Span, list: Node[], variableCount: number): Frame {
+  return { kind, span, list, chained: false, variableCount, name: '' }
 }
 
 /** Stops the parsing of one action; if `fatal`, of the whole template. */
-class ParseFail extends Error {
+class ParseError extends Error {
   constructor(
     readonly span: Span,
     message: string,
@@ -283,7 +283,7 @@ class TokenReader {
   }
   peek(): Token {
     const token = this.tokens[Math.min(this.at, this.tokens.length - 1)]!
-    if (token.type === 'error') throw new ParseFail(token, token.text, token.hint)
+    if (token.type === 'error') throw new ParseError(token, token.text, token.hint)
     return token
   }
   next(): Token {
@@ -308,26 +308,26 @@ class TokenReader {
     if (token.type !== 'string' && token.type !== 'rawString') {
       throw unexpected(token, context, 'the name is a string in quotes')
     }
-    return textOf(token)
+    return stringValue(token)
   }
 }
 
-function textOf(token: Token): string {
+function stringValue(token: Token): string {
   const text = unquote(token.text)
-  if (text === undefined) throw new ParseFail(token, 'invalid syntax in string', 'check the backslashes')
+  if (text === undefined) throw new ParseError(token, 'invalid syntax in string', 'check the backslashes')
   return text
 }
 
-function undefinedFunction(token: Token, known: Iterable<string>): ParseFail {
+function undefinedFunction(token: Token, known: Iterable<string>): ParseError {
   const { text } = token
   const message = `function "${text}" not defined`
   const root = nearest(text, ['Args', 'Config', 'Request', 'Caller', 'Response'])
   if (root && root.toLowerCase() === text.toLowerCase()) {
-    return new ParseFail(token, message, `did you mean .${root}?`)
+    return new ParseError(token, message, `did you mean .${root}?`)
   }
-  if (/^else?_?if$/i.test(text)) return new ParseFail(token, message, 'write {{else if …}}')
+  if (/^else?_?if$/i.test(text)) return new ParseError(token, message, 'write {{else if …}}')
   const close = nearest(text, known)
-  return new ParseFail(token, message, close ? `did you mean ${close}?` : 'a field begins with a dot')
+  return new ParseError(token, message, close ? `did you mean ${close}?` : 'a field begins with a dot')
 }
 
 const OPERATORS: Record<string, string> = {
@@ -350,10 +350,10 @@ const OPERATORS: Record<string, string> = {
   declare: 'only a variable $x can be assigned, not a field',
 }
 
-function unexpected(token: Token, context: string, hint?: string): ParseFail {
+function unexpected(token: Token, context: string, hint?: string): ParseError {
   const shown = token.type === 'end' ? '}}' : token.text
   const cure = hint ?? OPERATORS[token.text] ?? OPERATORS[token.type]
-  return new ParseFail(token, `unexpected "${shown}" in ${context}`, cure)
+  return new ParseError(token, `unexpected "${shown}" in ${context}`, cure)
 }
 
 /** Position of a pipeline, in Go's terms. */
@@ -390,7 +390,7 @@ class PipeParser {
       const token = this.reader.peekNonSpace()
       if (token.type === last) {
         this.reader.next()
-        check(pipe, context, token)
+        checkCommands(pipe, context, token)
         pipe.end = pipe.commands[pipe.commands.length - 1]!.end
         return pipe
       }
@@ -418,11 +418,11 @@ class PipeParser {
         return
       }
       if (context !== 'range' || pipe.declarations.length > 1) {
-        throw new ParseFail(token, `too many declarations in ${context}`)
+        throw new ParseError(token, `too many declarations in ${context}`)
       }
       const following = this.reader.peekNonSpace()
       if (following.type !== 'variable' && following.type !== 'end' && following.type !== ')') {
-        throw new ParseFail(following, 'range can only initialize variables')
+        throw new ParseError(following, 'range can only initialize variables')
       }
     }
   }
@@ -443,7 +443,7 @@ class PipeParser {
       else if (token.type !== 'pipe') throw unexpected(token, 'operand')
       break
     }
-    if (node.operands.length === 0) throw new ParseFail({ start, end: start + 1 }, 'empty command')
+    if (node.operands.length === 0) throw new ParseError({ start, end: start + 1 }, 'empty command')
     return node
   }
 
@@ -466,7 +466,7 @@ class PipeParser {
       case 'number':
       case 'nil':
       case 'dot':
-        throw new ParseFail(node, `unexpected . after term "${node.type}"`)
+        throw new ParseError(node, `unexpected . after term "${node.type}"`)
       default:
         return { type: 'chain', node, path, start: node.start, end }
     }
@@ -492,13 +492,13 @@ class PipeParser {
         return { type: 'bool', value: text === 'true', start, end }
       case 'number': {
         const number = parseNumber(text)
-        if ('error' in number) throw new ParseFail(token, number.error)
+        if ('error' in number) throw new ParseError(token, number.error)
         return { type: 'number', value: number.value, start, end }
       }
       case 'char': {
         const code = unquoteChar(text)
         if (code === undefined) {
-          throw new ParseFail(
+          throw new ParseError(
             token,
             `malformed character constant: ${text}`,
             'write strings in double quotes',
@@ -508,10 +508,10 @@ class PipeParser {
       }
       case 'string':
       case 'rawString':
-        return { type: 'string', value: textOf(token), start, end }
+        return { type: 'string', value: stringValue(token), start, end }
       case '(':
         if (++this.depth > this.options.depth) {
-          throw new ParseFail(token, `parentheses are nested deeper than ${this.options.depth}`)
+          throw new ParseError(token, `parentheses are nested deeper than ${this.options.depth}`)
         }
         try {
           const pipe = this.pipeline('parenthesized pipeline')
@@ -529,20 +529,20 @@ class PipeParser {
     if (this.variables.slotOf(text) === undefined) {
       const close = nearest(text, this.variables.names.slice(1))
       const hint = close ? `did you mean ${close}?` : `declare it first with {{${text} := …}}`
-      throw new ParseFail({ start, end }, `undefined variable "${text}"`, hint)
+      throw new ParseError({ start, end }, `undefined variable "${text}"`, hint)
     }
     return { type: 'variable', name: text, path: [], start, end }
   }
 }
 
-function check(pipe: PipeNode, context: PipeContext, end: Token): void {
+function checkCommands(pipe: PipeNode, context: PipeContext, end: Token): void {
   if (pipe.commands.length === 0)
-    throw new ParseFail(end, `missing value for ${context}`, 'write a value, such as .Args.name')
+    throw new ParseError(end, `missing value for ${context}`, 'write a value, such as .Args.name')
   pipe.commands.forEach((command, index) => {
     const { type } = command.operands[0]!
     if (index > 0 && ['bool', 'dot', 'nil', 'number', 'string'].includes(type)) {
       const hint = 'each stage after | must be a function'
-      throw new ParseFail(command, `non executable command in pipeline stage ${index + 1}`, hint)
+      throw new ParseError(command, `non executable command in pipeline stage ${index + 1}`, hint)
     }
   })
 }

@@ -8,7 +8,7 @@ export interface Host {
   readonly max: number
   /** Charges steps. @throws Fault `limit` */
   charge(steps: number): void
-  /** A missing value would be printed: an error in a URL, drops a header, nothing elsewhere. */
+  /** Called when a missing value would be printed: throws in a URL, drops a header, does nothing elsewhere. */
   missing(): void
 }
 
@@ -41,7 +41,7 @@ export interface Limits {
   depth: number
   /** Maximum actions, iterations and function calls of one rendering. Default 1,000,000. */
   steps: number
-  /** Maximum milliseconds of work of one rendering in turns. Default 10,000. */
+  /** Maximum milliseconds of work of one `renderInTurns`. Default 10,000. */
   time: number
   /** Maximum UTF-16 units of the output, and of any intermediate text. Default 32 Mi. */
   output: number
@@ -140,7 +140,7 @@ export interface Template {
    * @throws RenderError
    */
   render(data: unknown): string | undefined
-  /** The same, with pauses in which others get their turn. */
+  /** As `render`, but yields to the event loop from time to time. */
   renderInTurns(data: unknown): Promise<string | undefined>
 }
 

@@ -47,7 +47,7 @@ export function widen(unit: Unit, slot: number, flow: Flow): void {
   unit.flows[slot] = joined
 }
 
-export function refer(unit: Unit, flow: Flow, span: Span): void {
+export function recordReference(unit: Unit, flow: Flow, span: Span): void {
   unit.dynamic = true
   if (!flow.path) return
   const key = `${span.start} ${JSON.stringify(flow.path)}`

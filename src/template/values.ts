@@ -221,13 +221,6 @@ function fieldHint(receiver: unknown, name: string): string | undefined {
   return 'a list has items: use range or index'
 }
 
-const SMALL_INTS = Array.from({ length: 1024 }, (_, value) => BigInt(value))
-
-/** An int from a table of small ones. */
-function smallInt(value: number): bigint {
-  return SMALL_INTS[value] ?? BigInt(value)
-}
-
 /** The items of a range. */
 export interface Items {
   size: number
@@ -237,8 +230,8 @@ export interface Items {
 
 /** @throws Fault */
 export function itemsOf(value: unknown, go: boolean, host: Host): Items {
-  if (Array.isArray(value)) return { size: value.length, key: smallInt, item: (at) => value[at] ?? null }
-  if (value === undefined || value === null) return { size: 0, key: smallInt, item: smallInt }
+  if (Array.isArray(value)) return { size: value.length, key: BigInt, item: (at) => value[at] ?? null }
+  if (value === undefined || value === null) return { size: 0, key: BigInt, item: BigInt }
   const map = asMap(value)
   if (map) {
     const names = Object.keys(map)
@@ -248,7 +241,7 @@ export function itemsOf(value: unknown, go: boolean, host: Host): Items {
   }
   const count = countOf(value, go)
   if (count === undefined) throw typeFault(`range can't iterate over a ${typeName(value)}`)
-  return { size: Number(count), key: smallInt, item: smallInt }
+  return { size: Number(count), key: BigInt, item: BigInt }
 }
 
 function countOf(value: unknown, go: boolean): bigint | undefined {

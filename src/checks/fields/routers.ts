@@ -117,7 +117,7 @@ function checkServerList(
 
 /** The known name, followed by the separator, that a name begins with. */
 function prefixOf(name: string, known: ReadonlySet<string>): string | undefined {
-  // Names are short; this bounds the time for an entry that is none.
+  // Bounds the time for an entry that is no name.
   for (let at = name.indexOf(SEPARATOR); at >= 0 && at < 1000; at = name.indexOf(SEPARATOR, at + 1)) {
     const front = name.slice(0, at)
     if (known.has(front)) return front

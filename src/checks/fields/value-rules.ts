@@ -7,6 +7,9 @@ import { quote, timeText } from '../../text/index.ts'
 /** Maximum delay of a Node timer: nearly 25 days. */
 export const MAX_DURATION = 2 ** 31 - 1
 
+/** Minimum characters of a secret of the settings. */
+export const SHORTEST_SECRET = 32
+
 /**
  * Reports keys that only another type uses.
  * @param owner description of the owner

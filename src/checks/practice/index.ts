@@ -105,9 +105,10 @@ export const PRACTICE_CHECKS: readonly Check[] = [
     codes: ['suspicious-text'],
     on: 'configuration',
     check(configuration, report, { read: { text } }) {
-      if (isOpen(text)) return
+      if (cannotHide(text)) return
       for (const key of ['servers', 'tools', 'prompts', 'mcpServers'] as const)
-        for (const [i, node] of configuration[key].entries()) if (isHiding(node)) look(node, [key, i], report)
+        for (const [i, node] of configuration[key].entries())
+          if (hidesText(node)) reportHidden(node, [key, i], report)
     },
   },
   ...SHORT_FORM_CHECKS,
@@ -134,25 +135,25 @@ function checkList(entries: readonly string[] | undefined, path: Path, report: R
 }
 
 /** Syntax that can produce other characters than written: escapes and variables. */
-const GIVES_OTHERS = /\\|\$\{/
+const ESCAPE_OR_VARIABLE = /\\|\$\{/
 
 /** Whether a text cannot contain anything hidden. */
-function isOpen(text: string): boolean {
-  return !GIVES_OTHERS.test(text) && hiddenIn(text) === undefined
+function cannotHide(text: string): boolean {
+  return !ESCAPE_OR_VARIABLE.test(text) && hiddenIn(text) === undefined
 }
 
 /** A quick test, as building every path would be slow. */
-function isHiding(value: unknown): boolean {
+function hidesText(value: unknown): boolean {
   if (typeof value === 'string') return hiddenIn(value) !== undefined
   if (typeof value !== 'object' || value === null) return false
   for (const key in value) {
     const member = (value as Record<string, unknown>)[key]
-    if ((typeof member === 'object' || PROSE.has(key)) && isHiding(member)) return true
+    if ((typeof member === 'object' || PROSE.has(key)) && hidesText(member)) return true
   }
   return false
 }
 
-function look(value: unknown, path: Path, report: Reporter): void {
+function reportHidden(value: unknown, path: Path, report: Reporter): void {
   if (typeof value === 'string') {
     const found = hiddenIn(value)
     if (found !== undefined)
@@ -165,7 +166,7 @@ function look(value: unknown, path: Path, report: Reporter): void {
   } else if (typeof value === 'object' && value !== null)
     for (const [key, member] of Object.entries(value))
       if (typeof member === 'object' || PROSE.has(key))
-        look(member, [...path, Array.isArray(value) ? Number(key) : key], report)
+        reportHidden(member, [...path, Array.isArray(value) ? Number(key) : key], report)
 }
 
 /** Keys of prose for models, which clients do not send back. */

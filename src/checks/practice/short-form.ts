@@ -5,7 +5,7 @@ import { positionsOf, quote, quoteAll } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { readConfiguration } from '../reader.ts'
 
-/** Tools that say the same from which on a file is said to repeat itself. */
+/** Minimum number of tools for a finding. */
 const MANY = 3
 
 /** A replacement of the text between two offsets. */
@@ -27,7 +27,7 @@ interface Repeated {
   edits: (Edit | undefined)[]
 }
 
-/** A check of files that say for each tool what holds for all of them. */
+/** Finds files that repeat for each tool what holds for all of them. */
 export const SHORT_FORM_CHECKS: readonly Check[] = [
   {
     codes: ['long-form'],

@@ -200,7 +200,7 @@ function checkDisagreement(schema: JsonObject, path: Path, report: Reporter) {
   const { enum: allowed, const: only, default: value, nullable } = schema
   const types = [schema.type ?? []].flat().filter((type) => typeof type === 'string')
   const typed = (value: Json) =>
-    types.length === 0 || types.some((type) => isOf(value, type)) || (value === null && nullable === true)
+    types.length === 0 || types.some((type) => hasType(value, type)) || (value === null && nullable === true)
   const wanted = () => types.map((type) => quote(type)).join(' or ')
   const disagree = (at: Path, message: string, hint: string) =>
     report({ code: 'schema-disagreement', path: [...path, ...at], message, hint })
@@ -240,19 +240,19 @@ function text(value: Json): string {
   return quote(typeof value === 'string' ? value : stringify(value))
 }
 
-const isNumber = (value: Json) =>
+const isJsonNumber = (value: Json) =>
   typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber
 const TYPES: Record<string, (value: Json) => boolean> = {
   null: (value) => value === null,
   boolean: (value) => typeof value === 'boolean',
   string: (value) => typeof value === 'string',
-  number: isNumber,
-  integer: (value) => isNumber(value) && (typeof value !== 'number' || Number.isInteger(value)),
+  number: isJsonNumber,
+  integer: (value) => isJsonNumber(value) && (typeof value !== 'number' || Number.isInteger(value)),
   array: Array.isArray,
   object: isObject,
 }
 
 /** Unknown types are reported by the schema check. */
-function isOf(value: Json, type: string): boolean {
+function hasType(value: Json, type: string): boolean {
   return TYPES[type]?.(value) ?? true
 }

@@ -14,7 +14,7 @@ import { type Memo, templateMemo, variablesRead } from '../../template/index.ts'
 import { atOnce, mapped, type Steps } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
 import { type Context, checkTemplate } from './template.ts'
-import { checkUsage, meantBy, namesOf, unused } from './usage.ts'
+import { argumentsRead, checkUsage, meantBy, unusedMessage } from './usage.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
 /** Maximum findings of one file. */
@@ -101,7 +101,7 @@ function checkEmpty({ source, path }: Subject, env: Env, report: Reporter) {
 
 function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report: Reporter) {
   for (const [i, { arguments: args }] of prompts.entries()) {
-    const { names, whole } = namesOf(refs[i]!, NO_ARGS)
+    const { names, whole } = argumentsRead(refs[i]!, NO_ARGS)
     const declared = new Set(args.map(({ name }) => name))
     const misspelt = meantBy(
       [...names].filter((name) => !declared.has(name)),
@@ -112,7 +112,7 @@ function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report
       report({
         code: 'template-unused',
         path: ['prompts', i, 'arguments', j, 'name'],
-        message: unused(name),
+        message: unusedMessage(name),
         hint: 'Use it in a text, or remove it',
       })
     }
@@ -154,7 +154,7 @@ function configReader(env: Env, memo: Memo): (server: Server) => Record<string, 
 }
 
 /** Whether a template serves a router that authenticates callers. */
-export function subjectsBehindLogin(configuration: Configuration): (subject: Subject) => boolean {
+function subjectsBehindLogin(configuration: Configuration): (subject: Subject) => boolean {
   const { routers, servers, tools, mcpServers } = configuration
   const names = new Set(routers.filter(asksForLogin).flatMap((router) => ownServers(router, configuration)))
   const own = servers.filter(({ name }) => names.has(name))
@@ -169,7 +169,7 @@ export function subjectsBehindLogin(configuration: Configuration): (subject: Sub
 }
 
 /** Finds templates that would forward the callers' token for the gateway. */
-export function checkPassthrough(refs: readonly Ref[], report: TemplateReporter): void {
+function checkPassthrough(refs: readonly Ref[], report: TemplateReporter): void {
   for (const ref of refs) {
     const [root, field, header] = ref.path
     if (root === 'Request' && field === 'Headers' && header?.toLowerCase() === 'authorization')

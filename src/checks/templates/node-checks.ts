@@ -3,7 +3,7 @@ import type { CommandNode, Operand, TextNode, Tree } from '../../template/index.
 import type { Args, Subject } from '../subjects.ts'
 import { INFIX, prefixed } from './foreign.ts'
 import { field } from './known-names.ts'
-import { namesOf } from './usage.ts'
+import { argumentsRead } from './usage.ts'
 import { eachNode, eachPipe, type Print, pathKey, type Ref, type TemplateReporter } from './walk.ts'
 
 /** Functions that treat a character as a number, as Go does. */
@@ -90,7 +90,7 @@ function mayBeNumber(operand: Operand, args: Args): boolean {
 export function checkValue(print: Print, args: Args, report: TemplateReporter) {
   const { ref, inString, toJson, before, after, start, end } = print
   const at = { start, end }
-  checkMade(print, args, report)
+  checkCalledFunction(print, args, report)
   if (ref?.path[0] !== 'Args' || ref.path.length < 2) return
   const schema = schemaAt(args, ref.path)
   if (!schema) return
@@ -143,16 +143,16 @@ export function checkValue(print: Print, args: Args, report: TemplateReporter) {
 }
 
 /** Checks functions applied to an argument: quotes inside quotes, and arrays written by hand. */
-function checkMade(
-  { made, of, inString, before, after, start, end }: Print,
+function checkCalledFunction(
+  { calledFunction, calledOn, inString, before, after, start, end }: Print,
   args: Args,
   report: TemplateReporter,
 ) {
-  if (made === undefined) return
+  if (calledFunction === undefined) return
   const at = { start, end }
-  const name = made.split(' ')[0]!
-  if (inString && (name === 'quote' || /^printf %#?q$/.test(made))) {
-    const call = made.replace(/ (.*)/, ' "$1"')
+  const name = calledFunction.split(' ')[0]!
+  if (inString && (name === 'quote' || /^printf %#?q$/.test(calledFunction))) {
+    const call = calledFunction.replace(/ (.*)/, ' "$1"')
     report({
       code: 'template-quotes',
       at,
@@ -161,9 +161,9 @@ function checkMade(
     })
     return
   }
-  if (name !== 'join' || before !== '[' || after !== ']' || of?.path[0] !== 'Args') return
-  if (of.path.includes('*') || schemaAt(args, of.path)?.type !== 'array') return
-  const [, first, ...rest] = of.path
+  if (name !== 'join' || before !== '[' || after !== ']' || calledOn?.path[0] !== 'Args') return
+  if (calledOn.path.includes('*') || schemaAt(args, calledOn.path)?.type !== 'array') return
+  const [, first, ...rest] = calledOn.path
   report({
     code: 'template-array',
     at,
@@ -231,7 +231,7 @@ export function checkLiteralText(
       )?.[1]
       if (typeof name !== 'string' || !args.schemas.has(name)) continue
       // Its absence in the endpoint is already reported.
-      if (isUrl && args.inPath.has(name) && !namesOf(refs, args).names.has(name)) continue
+      if (isUrl && args.inPath.has(name) && !argumentsRead(refs, args).names.has(name)) continue
       report({
         code: 'template-literal',
         at: { start: start + index, end: start + index + whole.length },

@@ -24,7 +24,7 @@ import {
 } from '../samples.ts'
 import type { Args, Subject } from '../subjects.ts'
 import { schemaAt } from './node-checks.ts'
-import { namesOf } from './usage.ts'
+import { argumentsRead } from './usage.ts'
 import { eachPipe, hasBranches, type Ref, type TemplateReport, type TemplateReporter } from './walk.ts'
 
 /** A compiled template and its context for rendering. */
@@ -41,14 +41,14 @@ interface Rendering {
 }
 
 /** Whether something at a position is already reported. */
-type Known = (span: Span) => boolean
+type IsReported = (span: Span) => boolean
 
 /**
  * Renders a request template with sample arguments: all, only those that every call has, and for JSON also variations.
  * Reports errors that no call can avoid: a type that never fits, or invalid JSON. Problems caused by the samples'
  * content are not reported.
  */
-export function checkRendering(rendering: Rendering, known: Known, report: TemplateReporter): void {
+export function checkRendering(rendering: Rendering, known: IsReported, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const args = readBy(refs, subject.args)
   const Config = configOf(rendering)
@@ -62,7 +62,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
   })
   let flavour = FLAVOURS[0]
   let all = full(flavour)
-  let first = attempt(template, all)
+  let first = tryRender(template, all)
   if (first.error && neverFits(first.error, tree, refs, args)) {
     if (!known(first.error)) report(failure(first.error, 'every call'))
     return
@@ -70,7 +70,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
   for (let i = 1; first.error && i < FLAVOURS.length; i++) {
     flavour = FLAVOURS[i]!
     all = full(flavour)
-    first = attempt(template, all)
+    first = tryRender(template, all)
   }
   if (first.error) return
   const seen = new Set<string>()
@@ -91,7 +91,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
     Request: NO_REQUEST,
     Caller: NO_CALLER,
   }
-  const second = attempt(template, least)
+  const second = tryRender(template, least)
   if (second.error) {
     const { start, end } = second.error
     // The author's own `fail` is intended.
@@ -101,7 +101,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
   if (!rendering.json || !hasBranches(tree)) return
   let size = 0
   for (const { args: Args, what, severity } of variations(args, all.Args, least.Args, flavour)) {
-    const { text } = attempt(template, { Config, Args, Request: request, Caller: caller })
+    const { text } = tryRender(template, { Config, Args, Request: request, Caller: caller })
     if (!isSound(text, what, severity)) return
     size += text?.length ?? 0
     if (size > 1_000_000) return
@@ -110,7 +110,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
 
 /** The arguments that a template reads; others do not affect it. */
 function readBy(refs: readonly Ref[], args: Args): Args {
-  const { names, whole } = namesOf(refs, args)
+  const { names, whole } = argumentsRead(refs, args)
   if (whole) return args
   return { ...args, schemas: new Map([...args.schemas].filter(([name]) => names.has(name))) }
 }
@@ -118,12 +118,12 @@ function readBy(refs: readonly Ref[], args: Args): Args {
 const NO_REQUEST = sampleRequest([])
 
 /** Renders a JSON answer template with a sample answer. Without branches, its commas do not depend on data. */
-export function checkAnswer(rendering: Rendering, known: Known, report: TemplateReporter): void {
+export function checkAnswer(rendering: Rendering, known: IsReported, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const Data = sampleData(
     refs.filter(({ path }) => path[0] === 'Response' && path[1] === 'Data').map(({ path }) => path.slice(2)),
   )
-  const { text } = attempt(template, {
+  const { text } = tryRender(template, {
     Config: configOf(rendering),
     Args: sampleArgs(readBy(refs, subject.args), true, FLAVOURS[0], template.references),
     Request: sampleRequest(template.references),
@@ -141,7 +141,7 @@ function configOf({ subject: { servers }, config }: Rendering): Record<string, s
   return servers[0] ? config(servers[0]) : {}
 }
 
-function attempt(template: Template, root: object): { text?: string | undefined; error?: RenderError } {
+function tryRender(template: Template, root: object): { text?: string | undefined; error?: RenderError } {
   try {
     return { text: template.render(root) }
   } catch (error) {
@@ -160,7 +160,7 @@ interface Broken {
 function reportFault(
   { tree, subject }: Rendering,
   { text, fault, what, severity }: Broken,
-  known: Known,
+  known: IsReported,
   report: TemplateReporter,
 ): void {
   const span = placeOf(tree, text, fault.offset) ?? { start: 0, end: subject.source.length }
@@ -309,7 +309,7 @@ function neverFits(error: RenderError, tree: Tree, refs: readonly Ref[], args: A
   if (!error.ofType) return false
   const commands = commandsAt(tree, error)
   if (!commands) return false
-  const operands = commands.flatMap((command, i) => inputs(command, i === commands.length - 1))
+  const operands = commands.flatMap((command, i) => argumentsOf(command, i === commands.length - 1))
   return (
     operands.every((one) => isConstant(one) || isDeclared(one, refs, args)) &&
     operands.some((one) => !isConstant(one))
@@ -317,7 +317,7 @@ function neverFits(error: RenderError, tree: Tree, refs: readonly Ref[], args: A
 }
 
 /** Arguments of the last command; earlier commands in the pipeline must be plain values. */
-function inputs({ operands }: CommandNode, last: boolean): readonly Operand[] {
+function argumentsOf({ operands }: CommandNode, last: boolean): readonly Operand[] {
   return last && operands[0]?.type === 'identifier' ? operands.slice(1) : operands
 }
 

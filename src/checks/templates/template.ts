@@ -24,7 +24,7 @@ import { type Ref, type TemplateReporter, walk } from './walk.ts'
 const RENDERED: ReadonlySet<Subject['phase']> = new Set(['request', 'shared', 'prompt'])
 
 /** Whether something is already reported at a position, except findings of some codes. */
-type Known = (span: Span, ...except: Finding['code'][]) => boolean
+type IsReported = (span: Span, ...except: Finding['code'][]) => boolean
 
 export interface Context {
   env: Env
@@ -54,7 +54,7 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
     reported.push({ code, start: at.start, end: at.end })
     report(one)
   }
-  const known: Known = ({ start, end }, ...except) =>
+  const isReportedNear: IsReported = ({ start, end }, ...except) =>
     reported.some(
       (one) => !except.includes(one.code) && one.start < Math.max(end, start + 1) && start < one.end,
     )
@@ -99,13 +99,15 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   // `raw` is allowed elsewhere, but not in the host.
   if (place === 'url' && raws.length > 0)
     for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
-      if (error.kind === 'context') reportCompile(error, subject, known, reportOnce, context.env)
+      if (error.kind === 'context') reportCompile(error, subject, isReportedNear, reportOnce, context.env)
   for (const error of errors)
-    if (!inside(error, broken)) reportCompile(error, subject, known, reportOnce, context.env)
+    if (!inside(error, broken)) reportCompile(error, subject, isReportedNear, reportOnce, context.env)
   if (!template || isUrlWrong || broken.length + unclosed.length > 0) return refs
   const rendering = { subject, template, tree, refs, ...context }
-  if (RENDERED.has(subject.phase)) checkRendering({ ...rendering, json: place === 'json' }, known, reportOnce)
-  else if (subject.phase === 'response' && json) checkAnswer({ ...rendering, json }, known, reportOnce)
+  if (RENDERED.has(subject.phase))
+    checkRendering({ ...rendering, json: place === 'json' }, isReportedNear, reportOnce)
+  else if (subject.phase === 'response' && json)
+    checkAnswer({ ...rendering, json }, isReportedNear, reportOnce)
   return refs
 }
 
@@ -160,7 +162,7 @@ function checkRaw(place: Place, at: Span, report: TemplateReporter) {
 function reportCompile(
   error: TemplateError,
   { place }: Subject,
-  known: Known,
+  known: IsReported,
   report: TemplateReporter,
   env: Env,
 ) {

@@ -16,8 +16,8 @@ export function checkUsage(
   unset: ReadonlySet<string>,
   report: Reporter,
 ): void {
-  const { names, whole } = namesOf(used.flat(), args)
-  const endpoint = namesOf(used[0] ?? [], args)
+  const { names, whole } = argumentsRead(used.flat(), args)
+  const endpoint = argumentsRead(used[0] ?? [], args)
   const isForm = tool.args.some(({ position }) => position === 'form-data')
   // A name reported as undeclared probably means an unused one: one mistake, one finding.
   const undeclared = (among: ReadonlySet<string>) => [...among].filter((name) => !args.schemas.has(name))
@@ -37,7 +37,7 @@ export function checkUsage(
     report({
       code: 'template-unused',
       path: own,
-      message: unused(name),
+      message: unusedMessage(name),
       hint: isForm
         ? 'Give it the position `form-data`: a body argument is not sent with form-data arguments'
         : `Write \`{{${field('.Args', name)}}}\` into \`requestBody\`, or remove the argument`,
@@ -51,22 +51,22 @@ export function checkUsage(
       report({
         code: 'template-unused',
         path: [...path, 'inputSchema', 'properties', name],
-        message: unused(name),
+        message: unusedMessage(name),
         hint: 'Use it in a template, or declare it under `args` with a position',
       })
 }
 
-/** The names that the first 50 unknown words most likely mean: to compare more takes long. */
+/** The names that the first 50 unknown words most likely mean; comparing more takes long. */
 export function meantBy(words: readonly string[], names: readonly string[]): ReadonlySet<string | undefined> {
   return new Set(words.slice(0, 50).map((word) => nearest(word, names)))
 }
 
-export function unused(name: string): string {
+export function unusedMessage(name: string): string {
   return `nothing uses the argument \`${name}\``
 }
 
 /** Arguments read by name; `whole`: all may be read. */
-export function namesOf(refs: readonly Ref[], args: Args): { names: Set<string>; whole: boolean } {
+export function argumentsRead(refs: readonly Ref[], args: Args): { names: Set<string>; whole: boolean } {
   const names = new Set<string>()
   let whole = false
   for (const { path } of refs) {

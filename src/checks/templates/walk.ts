@@ -35,8 +35,8 @@ export interface Print extends Span {
   ref: Ref | undefined
   toJson: boolean
   /** The last function called, with its first text argument: `quote`, `printf %q`, `join ,`. */
-  made: string | undefined
-  of: Ref | undefined
+  calledFunction: string | undefined
+  calledOn: Ref | undefined
   /** Whether it is inside a JSON string; only in JSON bodies. */
   inString: boolean
   /** Adjacent characters of the template; empty at its ends and beside other actions. */
@@ -79,9 +79,9 @@ interface Scope {
 interface Value {
   ref?: Ref | undefined
   toJson?: boolean
-  made?: string
-  /** The last argument of the function in `made`. */
-  of?: Ref | undefined
+  calledFunction?: string
+  /** The last argument of the function in `calledFunction`. */
+  calledOn?: Ref | undefined
 }
 
 type Seen = ((ref: Ref) => void) | undefined
@@ -138,15 +138,15 @@ class Walker {
 
   private action(node: ActionNode, before: Node | undefined, after: Node | undefined, scope: Scope): void {
     const { start, end, pipe } = node
-    const { ref, toJson = false, made, of } = this.pipe(pipe, scope)
+    const { ref, toJson = false, calledFunction, calledOn } = this.pipe(pipe, scope)
     if (pipe.declarations.length > 0) return
     this.visitor.print({
       start,
       end,
       ref: pipe.commands.length === 1 || toJson ? ref : undefined,
       toJson,
-      made,
-      of,
+      calledFunction,
+      calledOn,
       inString: this.inString,
       before: before?.type === 'text' ? before.text.slice(-1) : '',
       after: after?.type === 'text' ? after.text.slice(0, 1) : '',
@@ -218,7 +218,7 @@ class Walker {
     const values = args.map((arg) => this.operand(arg, scope, seen))
     if (first.name === 'toJSON') return { ref: (values[0] ?? piped)?.ref, toJson: true }
     const text = args[0]?.type === 'string' ? ` ${args[0].value}` : ''
-    return { made: first.name + text, of: (piped ?? values.at(-1))?.ref }
+    return { calledFunction: first.name + text, calledOn: (piped ?? values.at(-1))?.ref }
   }
 
   private operand(node: Operand, scope: Scope, seen: Seen): Value {

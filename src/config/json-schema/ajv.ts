@@ -4,7 +4,7 @@ import type { Ajv2020 } from 'ajv/dist/2020.js'
 
 const require = createRequire(import.meta.url)
 
-/** ajv of JSON Schema 2020-12, loaded when it is first wanted: it takes longer to load than most commands to run. */
+/** ajv of JSON Schema 2020-12, loaded on first use, which takes longer than most commands. */
 export function makeAjv(options: Options): Ajv2020 {
   const loaded = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
   return new loaded.Ajv2020(options)
@@ -37,18 +37,18 @@ interface FormatDefinition {
   validate?: unknown
 }
 
-/** Formats whose texts may have any length, and whose check is one look at each character. */
+/** Formats with texts of any length, and a linear check. */
 const ANY_LENGTH = new Set(['byte', 'password', 'binary'])
 
 /**
- * A format of ajv-formats so that no text takes long: `url` without its expression, which takes time by the square,
- * and of the others no longer texts than there are.
+ * A format of ajv-formats that takes no text long: `url` without its expression, which takes quadratic time; the
+ * others refuse texts that are too long to be valid.
  */
 export function boundedFormat<Format>(name: string, format: Format): Format {
   if (name === 'url') return isUrl as Format
   const check = checkOf(format)
   if (!check || ANY_LENGTH.has(name)) return format
-  // Nothing of these formats is longer; `uri` and its kin are held against their characters only beyond it.
+  // No valid text of these formats is longer, except URIs, of which then only the characters are checked.
   const bounded = (text: string) => (text.length <= 4096 ? check(text) : (LONG[name]?.(text) ?? false))
   const definition = format as FormatDefinition
   return (

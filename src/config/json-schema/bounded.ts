@@ -4,49 +4,44 @@ import { ExactNumber, type Json } from '../../json/index.ts'
 import { compilePattern } from '../../template/index.ts'
 import { addFormats, codegen, makeAjv } from './ajv.ts'
 
-/** Outside of `withinWork` there is always more. */
-const ENDLESS = 2 ** 30
-/** Remaining work budget of the current validation, in steps of about 10 ns. */
-let left = ENDLESS
-let turn: object | undefined
+/** The work that the current validation may do, in steps of about 10 ns, and the keys that it has made. */
+interface Budget {
+  left: number
+  keys?: Keys
+}
+
+/** Undefined outside of `withinWork`: work is unlimited. */
+let budget: Budget | undefined
 
 /** Thrown where a value would take too long to check. */
 export class WorkError extends Error {}
 
 /**
- * Runs what counts its work by `spend`, such as a validator of `foreignAjv`.
- * @throws WorkError when it does more than `steps`
+ * Runs code that counts its work by `spend`, such as a validator of `foreignAjv`.
+ * @throws WorkError if it does more than `steps`
  */
 export function withinWork<T>(steps: number, run: () => T): T {
-  const before = { left, turn }
-  left = steps
-  turn = {}
+  const outer = budget
+  budget = { left: steps }
   try {
     return run()
   } finally {
-    ;({ left, turn } = before)
+    budget = outer
   }
 }
 
 /** @throws WorkError when nothing is left */
 function spend(steps: number): void {
-  left -= steps
-  if (left >= 0) return
-  if (turn) throw new WorkError('too much work')
-  left = ENDLESS
-}
-
-/** A different object for each `withinWork`, undefined outside: what is known for that time can be tied to it. */
-function currentTurn(): object | undefined {
-  return turn
+  if (!budget) return
+  budget.left -= steps
+  if (budget.left < 0) throw new WorkError('too much work')
 }
 
 /**
  * ajv for schemas that others wrote and values that others sent: patterns run in linear time, `uniqueItems` and
- * `enum` look values up, formats bound their texts, and validators count their work (`withinWork`).
- * `compile` throws for a pattern that no linear engine can run.
- * @param options those of ajv; `silent` for validators that only say yes or no, and make no error to throw away for
- * each alternative that does not fit
+ * `enum` look values up, formats bound their texts, and validators count their work (`withinWork`). `compile` throws
+ * for a pattern that no linear engine can run.
+ * @param options those of ajv; `silent` for validators that only tell whether a value is valid, and create no errors
  */
 export function foreignAjv({ silent = false, ...options }: Options & { silent?: boolean }): Ajv2020 {
   const ajv = makeAjv({ ...options, code: { ...options.code, regExp: linear } })
@@ -65,7 +60,7 @@ const linear = Object.assign(
     const pattern = compilePattern(source)
     if ('error' in pattern) throw new Error(`the pattern cannot be run: ${pattern.error}`)
     const test = (text: string) => {
-      // To begin takes as long as some characters.
+      // Starting costs as much as some characters.
       spend(16)
       return pattern.test(text, spend)
     }
@@ -81,17 +76,11 @@ interface Validating {
 
 /** Lists of `toDoubles` by their copies: their numbers are compared exactly. */
 const exactLists = new WeakMap<object, Json[]>()
-const keysOfTurn = new WeakMap<object, Keys>()
 
 function keys(): Keys {
-  const turn = currentTurn()
-  if (!turn) return new Keys()
-  let known = keysOfTurn.get(turn)
-  if (!known) {
-    known = new Keys()
-    keysOfTurn.set(turn, known)
-  }
-  return known
+  if (!budget) return new Keys()
+  budget.keys ??= new Keys()
+  return budget.keys
 }
 
 const uniqueItems: FuncKeywordDefinition = {
@@ -112,7 +101,7 @@ const uniqueItems: FuncKeywordDefinition = {
   },
 }
 
-/** The indexes of the first item that is there already, and of the one that it equals. */
+/** The indexes of the first repeated item, and of the earlier one that it equals. */
 function twinsOf(list: Json[]): [number, number] | undefined {
   const items = exactLists.get(list) ?? list
   if (items.length < 2) return undefined
@@ -221,7 +210,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 1
 }
 
-/** The value with exact numbers as doubles, as ajv wants them; what holds none is not copied. */
+/** The value with exact numbers as doubles, which ajv requires; parts without any are not copied. */
 export function doublesOf(value: Json): Json {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null) return value
@@ -249,8 +238,8 @@ export function doublesOf(value: Json): Json {
 }
 
 /**
- * Makes keys that are the same exactly for values that JSON Schema takes for equal (2020-12 core, 4.2.2): numbers by
- * their mathematical value, objects whatever the order of their members. Takes time linear to all that is asked for.
+ * Makes keys that are the same exactly for values that JSON Schema considers equal (2020-12 core, 4.2.2): numbers by
+ * their mathematical value, objects in any order of their members. Takes time linear in all values.
  */
 class Keys {
   readonly #made = new Map<string, Key>()
@@ -281,7 +270,7 @@ class Keys {
     return `{${names.map((name) => `${JSON.stringify(name)}:${this.#part(members[name]!)}`).join()}}`
   }
 
-  /** A value in the text of what holds it: what is no scalar by its number, so that no text is longer than its value. */
+  /** A part in the key of its holder: an array or object as its number, so that no key is longer than its value. */
   #part(value: Json): string {
     const key = this.of(value)
     if (key instanceof Key) return `#${key.number}`

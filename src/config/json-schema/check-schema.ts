@@ -44,7 +44,7 @@ export function metaFaults(schema: Json): SchemaFault[] {
       },
     ]
   if (!checker.validateSchema(schema as object)) {
-    // `anyOf` and its like only repeat what its parts say.
+    // `anyOf` and the like only repeat the errors of their parts.
     const errors = (checker.errors ?? []).filter(({ keyword }) => !['anyOf', 'if', 'oneOf'].includes(keyword))
     const seen = new Set<string>()
     const isFirst = ({ instancePath }: ErrorObject) => !seen.has(instancePath) && seen.add(instancePath)
@@ -94,7 +94,7 @@ export function eachSchema(schema: Json, path: Path, look: (schema: JsonObject, 
   }
 }
 
-/** The schema of schemas takes any text for a regular expression, and then no call could be checked. */
+/** The meta-schema accepts any text as a regular expression; with an invalid one, no call could be checked. */
 function patternFaults(schema: Json): SchemaFault[] {
   const faults: SchemaFault[] = []
   eachSchema(schema, [], ({ pattern, patternProperties }, path) => {
@@ -105,7 +105,7 @@ function patternFaults(schema: Json): SchemaFault[] {
   return faults
 }
 
-/** Patterns of arguments that no linear engine can run; what is not an expression at all is found elsewhere. */
+/** Patterns of arguments that no linear engine can run; invalid expressions are found elsewhere. */
 export function unsupportedPatterns(argument: Json): SchemaFault[] {
   return patternFaults(argument).filter(({ code }) => code === 'unsupported-pattern')
 }

@@ -8,7 +8,7 @@ interface Piece {
   end: number
   from: number
   to: number
-  /** The piece stands in the text as it was, letter by letter. */
+  /** Whether the piece is unchanged text. */
   copied: boolean
 }
 
@@ -28,8 +28,8 @@ interface Replaced {
 }
 
 /**
- * `$${`, `${NAME}`, `${NAME:default}`, or what looks like one of them. No alternative reads past the next `${`,
- * so that the whole takes time in proportion to the text.
+ * `$${`, `${NAME}`, `${NAME:default}`, or a similar text. No alternative reads past the next `${`, so the time is
+ * linear.
  */
 const FORM =
   /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::((?:[^}$]|\$(?!\{))*))?\}|\$\{[ \t]{0,8}[A-Za-z_](?:[^{}\n$]|\$(?!\{)){0,80}\}?/g

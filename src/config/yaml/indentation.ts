@@ -25,8 +25,8 @@ const ENTRY =
 const BLOCK = /^(?:[&!]\S+ +)*[|>][-+\d]*\s*(?:#.*)?$/
 
 /**
- * The first line up to an offset that looks like an entry and is indented like no entry before it. Quoted texts and `[ ]`
- * over several lines may hold such lines: those before which the text cannot end are no candidates.
+ * The first line up to an offset that looks like an entry and is indented like no entry before it. Quoted texts and
+ * `[ ]` over several lines may contain such lines, so the text before the line must be complete.
  * @param mayEndAt whether the text up to an offset is YAML by itself
  */
 export function unevenLine(

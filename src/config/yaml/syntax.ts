@@ -51,8 +51,8 @@ function hasContent(text: string): boolean {
 }
 
 /**
- * Where the first document ends and the next one begins: nothing but a marker begins a line with `---` or `...`.
- * @returns `prelude`: what stands before its own `---`
+ * Finds the end of the first document, and the start of the next one: only markers begin a line with `---` or `...`.
+ * @returns `prelude`: the text before its own `---`
  */
 function firstDocument(text: string): { prelude: string; end: number; next?: number } {
   let from = 0
@@ -112,7 +112,7 @@ function isIndentation(error: unknown, text: string): boolean {
   return /[\]}]/.test(text.charAt(at)) || before.trimStart().includes('\t')
 }
 
-/** A text with spaces put in. */
+/** A text with inserted spaces. */
 interface Moved {
   text: string
   /** The offset in the text as it was. */
@@ -125,9 +125,9 @@ const PREFIX = /^(?: |[-?] )*/
 const BLOCK_HEADER = /(?:^|[\s:])[|>][-+\d]*[ \t]*(?:#.*)?\r?$/
 
 /**
- * The text as most parsers read it, against YAML 1.2 or this parser: a line that begins with `]` or `}` needs no indentation,
- * so it gets spaces, which mean nothing outside of block scalars; and a tab may stand between the parts of a list or map.
- * @returns undefined where it would grow too much
+ * Changes a text that most parsers accept so that this one does, too: indents lines that begin with `]` or `}`, and
+ * replaces tabs within lines by spaces. Block scalars stay the same.
+ * @returns undefined if the text would grow too much
  */
 function relaxed(text: string): Moved | undefined {
   const added: { at: number; sum: number }[] = []
@@ -189,7 +189,7 @@ interface Explained {
 
 type Words = readonly [message: string, hint: string]
 
-/** The parser reports where it could not continue, in its own words; this is where the mistake is, and how to fix it. */
+/** Finds the mistake and its fix; the parser only reports where it could not continue, in its own words. */
 function explain(error: YAMLException, text: string): Explained {
   const { reason = '', mark } = error
   const at = Math.min(mark?.position ?? 0, text.length)
@@ -275,7 +275,7 @@ function keyLine(text: string, lineStart: number): { start: number; text: string
   return { start: start + line.indexOf(key), text: key }
 }
 
-/** A quoted scalar, a comment, or a bracket; of a bracket outside of others only one with which a value begins. */
+/** A quoted scalar, a comment, or a bracket. */
 const TOKEN = /(?<=^|[\s,:[{])(?:"(?:\\[\s\S]|[^"\\])*"?|'(?:''|[^'])*'?)|(?<=^|\s)#.*|[[\]{}]/gm
 
 const BEFORE_VALUE = /(?:^|[-:?]\s)\s*$/

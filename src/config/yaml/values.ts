@@ -20,7 +20,7 @@ import { replaceEnv } from './env.ts'
 import { type Member, placeInScalar, type YamlNode } from './places.ts'
 import { type Parsed, QUOTE_TEMPLATE } from './syntax.ts'
 
-/** So many values may be read through aliases of one file. */
+/** Maximum values that are read through the aliases of one file. */
 const MAX_ALIASED = 100_000
 /** A plain key whose value is merged into the map. */
 const MERGE_KEY = '<<'
@@ -30,15 +30,18 @@ interface Values {
   root: YamlNode | undefined
   findings: Finding[]
   /** Nodes that have a finding already: a finding of the schema on their value would repeat it. */
-  spoilt: ReadonlySet<YamlNode>
+  reportedNodes: ReadonlySet<YamlNode>
 }
 
-/** The value of a document and where its parts are, with scalars read as `shape` wants them and variables replaced. Never throws. */
+/**
+ * Reads the value of a document, and the places of its parts. Scalars follow `shape`, and variables are replaced.
+ * Never throws.
+ */
 export function readValues(source: Source, env: Env, parsed: Parsed, shape: Shape): Values {
   return new ValueReader(source, env, parsed).document(shape)
 }
 
-/** The value is used all the same. */
+/** Codes of findings that do not make the value unusable. */
 const STILL_READ: ReadonlySet<Finding['code']> = new Set([
   'env-syntax',
   'duplicate-key',
@@ -57,22 +60,22 @@ class ValueReader {
   readonly #events: readonly Event[]
   /** Index of the next event. */
   #at = 1
-  /** Where what was read last ends. */
+  /** The end of the last value that was read. */
   #end = 0
   /** The events that anchors stand at. */
   readonly #anchors = new Map<string, number>()
   /** The events of the collections that are being read. */
   readonly #open = new Set<number>()
-  /** How many aliases are being followed. */
+  /** Number of aliases that are being followed. */
   #following = 0
   #aliased = 0
   #tags = 0
   /** Maps that are templates without quotes. */
   readonly #bare = new Set<YamlNode>()
-  /** How many objects and arrays are being read that stand where a text is wanted. */
+  /** Number of open objects and arrays in the place of a text. */
   #texts = 0
   readonly #findings = new Map<string, Finding>()
-  readonly #spoilt = new Set<YamlNode>()
+  readonly #reportedNodes = new Set<YamlNode>()
 
   constructor(
     readonly source: Source,
@@ -89,14 +92,14 @@ class ValueReader {
       value: read?.value ?? null,
       root: read?.node,
       findings: [...this.#findings.values()],
-      spoilt: this.#spoilt,
+      reportedNodes: this.#reportedNodes,
     }
   }
 
   #report(node: YamlNode, ...[code, message, more]: Report): void {
     const range = more?.range ?? this.parsed.range(node.start, node.end)
     // The value of an anchor is read again for each alias, and reported once.
-    if (!STILL_READ.has(code)) this.#spoilt.add(node)
+    if (!STILL_READ.has(code)) this.#reportedNodes.add(node)
     const key = `${code} ${range.start.offset} ${range.end.offset}`
     if (!this.#findings.has(key))
       this.#findings.set(key, finding(code, this.source.file, message, { ...more, range }))
@@ -180,7 +183,10 @@ class ValueReader {
     return value
   }
 
-  /** A plain text over several lines may hold what was meant as an item. @returns whether its value is useless */
+  /**
+   * A plain text over several lines may contain a line that was meant as an item. @returns whether its value is
+   * useless
+   */
   #checkJoined(node: YamlNode, isItem: boolean): boolean {
     if (node.scalar?.style !== SCALAR_STYLE.PLAIN) return false
     const at = /\n[ \t]*- /.exec(this.#text.slice(node.start, node.end))
@@ -353,7 +359,7 @@ class ValueReader {
     return { start, end, scalar: event, source }
   }
 
-  /** Passes by what is next. */
+  /** Skips the next value. */
   #skip(): YamlNode {
     const open: Event[] = []
     let node: YamlNode | undefined
@@ -376,7 +382,7 @@ class ValueReader {
     return node!
   }
 
-  /** Where a list or map ends: that of `[ ]` and `{ }` with its bracket, another with its last value. */
+  /** Sets the end of a list or map: `[ ]` and `{ }` end at their bracket, others with their last value. */
   #close(event: Event): void {
     if (!isFlow(event)) return
     BRACKET.lastIndex = this.#end
@@ -430,11 +436,11 @@ class ValueReader {
     if (!this.#isTemplate(map)) {
       const hint = this.#isTemplate(node) ? QUOTE_TEMPLATE : 'Write the key as a string'
       this.#report(node, 'not-json', 'a key must be a string, not an array or object', { hint })
-      this.#spoilt.add(map)
+      this.#reportedNodes.add(map)
       return
     }
-    this.#spoilt.add(map)
-    // Where a text is wanted, the whole is to be quoted, which is reported of it.
+    this.#reportedNodes.add(map)
+    // In the place of a text, the whole value has to be quoted, which another finding says.
     if (this.#texts === 0) this.#bare.add(map)
   }
 }

@@ -7,10 +7,10 @@ import { sortKeys } from './bytes.ts'
 import { formatFloat } from './numbers.ts'
 import { GoTime } from './time.ts'
 
-/** So could one that contains a long text many times. */
+/** Maximum UTF-16 units, as a list may contain one long text many times. */
 const MAX_TEXT = 2 * DEFAULT_TEMPLATE_LIMITS.output
 /** Items and members written so far. */
-let written = 0
+let itemsWritten = 0
 
 const HTML = /[<>&\u2028\u2029]/g
 
@@ -38,10 +38,10 @@ export function toJson(value: unknown, html: boolean, indented = false, depth = 
       if (value instanceof Byte) return String(value.value)
       if (value instanceof GoTime) return JSON.stringify(value.toJSON())
       if (value instanceof Complex) throw new Fault('exec', 'JSON has no complex numbers')
-      if (depth === 0) written = 0
+      if (depth === 0) itemsWritten = 0
       if (Array.isArray(value)) return jsonList(value, html, indented, depth)
       const map = asMap(value)
-      if (map) return jsonMap(map, sortedQuoted(map, html, depth), html, indented, depth)
+      if (map) return jsonMap(map, quotedKeys(sortKeys(Object.keys(map)), html), html, indented, depth)
       const fields = Object.fromEntries((value as Struct).entries())
       return jsonMap(fields, quotedKeys(Object.keys(fields), html), html, indented, depth)
     }
@@ -53,7 +53,7 @@ export function toJson(value: unknown, html: boolean, indented = false, depth = 
 }
 
 function jsonList(list: readonly unknown[], html: boolean, indented: boolean, depth: number): string {
-  count(list.length, depth)
+  countItems(list.length, depth)
   // Native serialization is faster.
   if (!html && !indented && list.every(isPlainScalar)) return bounded(JSON.stringify(list))
   const line = indented ? `\n${'  '.repeat(depth)}` : ''
@@ -74,7 +74,7 @@ function jsonMap(
   indented: boolean,
   depth: number,
 ): string {
-  count(keys.length, depth)
+  countItems(keys.length, depth)
   const line = indented ? `\n${'  '.repeat(depth)}` : ''
   const before = indented ? `${line}  ` : ''
   const colon = indented ? ': ' : ':'
@@ -86,29 +86,15 @@ function jsonMap(
   return text === '' ? '{}' : `{${text}${line}}`
 }
 
-/** Sorted keys of the last map at each depth, as list items usually share their keys. */
-const shapes: ({ html: boolean; keys: string[]; sorted: Quoted[] } | undefined)[] = []
-
-function sortedQuoted(map: object, html: boolean, depth: number): Quoted[] {
-  const keys = Object.keys(map)
-  const last = shapes[depth]
-  const isSame = last?.html === html && last.keys.length === keys.length
-  if (isSame && last.keys.every((key, at) => key === keys[at])) return last.sorted
-  const sorted = quotedKeys(sortKeys(keys.slice()), html)
-  // Large ones are not retained.
-  if (keys.length <= 64) shapes[depth] = { html, keys, sorted }
-  return sorted
-}
-
 function quotedKeys(keys: readonly string[], html: boolean): Quoted[] {
   return keys.map((key) => [key, toJson(key, html)])
 }
 
-function count(more: number, depth: number): void {
+function countItems(more: number, depth: number): void {
   if (depth > 1000) throw new Fault('limit', `a value is nested deeper than 1000`)
-  written += more
+  itemsWritten += more
   // A list that contains itself several times could have more items than memory.
-  if (written > 1_000_000) throw new Fault('limit', `a value has more than 1000000 items`)
+  if (itemsWritten > 1_000_000) throw new Fault('limit', `a value has more than 1000000 items`)
 }
 
 /** @throws Fault `limit` */

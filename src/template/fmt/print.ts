@@ -248,11 +248,11 @@ function formatScalar(value: unknown, verb: string, flags: Flags): string | unde
 }
 
 /** Items of the value being printed. */
-let visited = 0
+let itemsVisited = 0
 
 function formatValue(value: unknown, verb: string, flags: Flags, depth: number): string {
-  visited = depth === 0 ? 0 : visited + 1
-  if (depth > 1000 || visited > 2_000_000)
+  itemsVisited = depth === 0 ? 0 : itemsVisited + 1
+  if (depth > 1000 || itemsVisited > 2_000_000)
     throw new Fault('limit', 'a value is nested too deeply, or too large')
   switch (kindOf(value)) {
     case 'slice': {

@@ -74,10 +74,10 @@ const MONTHS = 'January February March April May June July August September Octo
 )
 const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
 /** Elements of Go's reference time, Mon Jan 2 15:04:05 MST 2006. */
-const PIECES =
+const LAYOUT_ELEMENTS =
   /January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|2006|Z07:00|Z0700|Z07|-07:00|-0700|-07|002|01|02|03|04|05|06|15|PM|pm|_2(?!006)|1|2|3|4|5|[.,](?:0+|9+)(?!\d)/g
 
-const two = (value: number) => String(value).padStart(2, '0')
+const twoDigits = (value: number) => String(value).padStart(2, '0')
 const short = (name: string) => name.slice(0, 3)
 const hour12 = (at: Date) => at.getUTCHours() % 12 || 12
 const isMorning = (at: Date) => at.getUTCHours() < 12
@@ -88,26 +88,26 @@ const ZONE = '(?<zone>Z|[+-]\\d{2}:?(?:\\d{2})?)'
 /**
  * For each element: a writer, given a date whose UTC fields are those of the zone, and the expression that reads it.
  */
-const FIELDS: Partial<Record<string, [write: (at: Date, zoneName: string) => string, read: string]>> = {
+const ELEMENTS: Partial<Record<string, [write: (at: Date, zoneName: string) => string, read: string]>> = {
   January: [(at) => MONTHS[at.getUTCMonth()]!, `(?<month>${MONTHS.join('|')})`],
   Jan: [(at) => short(MONTHS[at.getUTCMonth()]!), `(?<month>${MONTHS.map(short).join('|')})`],
   '1': [(at) => String(at.getUTCMonth() + 1), '(?<mon>\\d{1,2})'],
-  '01': [(at) => two(at.getUTCMonth() + 1), '(?<mon>\\d{2})'],
+  '01': [(at) => twoDigits(at.getUTCMonth() + 1), '(?<mon>\\d{2})'],
   Monday: [(at) => DAYS[at.getUTCDay()]!, `(?:${DAYS.join('|')})`],
   Mon: [(at) => short(DAYS[at.getUTCDay()]!), `(?:${DAYS.map(short).join('|')})`],
   '2': [(at) => String(at.getUTCDate()), '(?<day>\\d{1,2})'],
   _2: [(at) => String(at.getUTCDate()).padStart(2), ' ?(?<day>\\d{1,2})'],
-  '02': [(at) => two(at.getUTCDate()), '(?<day>\\d{2})'],
+  '02': [(at) => twoDigits(at.getUTCDate()), '(?<day>\\d{2})'],
   '002': [(at) => String(dayOfYear(at)).padStart(3, '0'), '(?<dayOfYear>\\d{3})'],
-  '15': [(at) => two(at.getUTCHours()), '(?<hour>\\d{2})'],
+  '15': [(at) => twoDigits(at.getUTCHours()), '(?<hour>\\d{2})'],
   '3': [(at) => String(hour12(at)), '(?<hour>\\d{1,2})'],
-  '03': [(at) => two(hour12(at)), '(?<hour>\\d{2})'],
+  '03': [(at) => twoDigits(hour12(at)), '(?<hour>\\d{2})'],
   '4': [(at) => String(at.getUTCMinutes()), '(?<minute>\\d{1,2})'],
-  '04': [(at) => two(at.getUTCMinutes()), '(?<minute>\\d{2})'],
+  '04': [(at) => twoDigits(at.getUTCMinutes()), '(?<minute>\\d{2})'],
   '5': [(at) => String(at.getUTCSeconds()), '(?<second>\\d{1,2})'],
-  '05': [(at) => two(at.getUTCSeconds()), '(?<second>\\d{2}(?:[.,]\\d{1,9})?)'],
+  '05': [(at) => twoDigits(at.getUTCSeconds()), '(?<second>\\d{2}(?:[.,]\\d{1,9})?)'],
   '2006': [(at) => String(at.getUTCFullYear()).padStart(4, '0'), '(?<year>\\d{4})'],
-  '06': [(at) => two(at.getUTCFullYear() % 100), '(?<year>\\d{2})'],
+  '06': [(at) => twoDigits(at.getUTCFullYear() % 100), '(?<year>\\d{2})'],
   PM: [(at) => (isMorning(at) ? 'AM' : 'PM'), '(?<half>AM|PM)'],
   pm: [(at) => (isMorning(at) ? 'am' : 'pm'), '(?<half>am|pm)'],
   MST: [(_, zoneName) => zoneName, '(?:[A-Z]{3,4}|UTC)'],
@@ -118,8 +118,8 @@ export function formatTime(time: GoTime, layout: string): string {
   const at = new Date(time.ms + offset * 60_000)
   const isNamed = time.zone !== 'UTC' && layout.includes('MST')
   const zoneName = isNamed ? zonePart(time.ms, time.zone, 'short') : 'UTC'
-  return layout.replace(PIECES, (piece) => {
-    const [write] = FIELDS[piece] ?? []
+  return layout.replace(LAYOUT_ELEMENTS, (piece) => {
+    const [write] = ELEMENTS[piece] ?? []
     if (write) return write(at, zoneName)
     return /^[.,]/.test(piece) ? fraction(at.getUTCMilliseconds(), piece) : offsetText(offset, piece)
   })
@@ -139,25 +139,25 @@ function offsetText(offset: number, piece: string): string {
   if (piece[0] === 'Z' && offset === 0) return 'Z'
   const minutes = Math.abs(offset)
   const sign = offset < 0 ? '-' : '+'
-  const hours = two(Math.floor(minutes / 60))
+  const hours = twoDigits(Math.floor(minutes / 60))
   if (piece.endsWith('07')) return sign + hours
-  return sign + hours + (piece.includes(':') ? ':' : '') + two(minutes % 60)
+  return sign + hours + (piece.includes(':') ? ':' : '') + twoDigits(minutes % 60)
 }
 
 /** Parses by a Go layout; without a zone in the text, it is in `zone`. Undefined if it does not match. */
 export function parseTime(text: string, layout: string, zone: string): GoTime | undefined {
   // Maximum characters of a layout, which becomes a regular expression.
   if (layout.length > 1000) return undefined
-  const pieces = [...layout.matchAll(PIECES)]
+  const pieces = [...layout.matchAll(LAYOUT_ELEMENTS)]
   // Many elements of variable length could match in too many ways.
   if (pieces.length > 16) return undefined
   const used = new Set<string>()
   let last = 0
   let pattern = ''
   for (const match of pieces) {
-    pattern += quoted(layout.slice(last, match.index))
+    pattern += escapeRegex(layout.slice(last, match.index))
     last = match.index + match[0].length
-    const reader = FIELDS[match[0]]?.[1] ?? (/^[.,]/.test(match[0]) ? '(?:[.,]\\d{1,9})?' : ZONE)
+    const reader = ELEMENTS[match[0]]?.[1] ?? (/^[.,]/.test(match[0]) ? '(?:[.,]\\d{1,9})?' : ZONE)
     // A repeated element is read once.
     pattern += reader.replace(/\?<(\w+)>/, (group, name: string) => {
       if (used.has(name)) return '?:'
@@ -165,11 +165,11 @@ export function parseTime(text: string, layout: string, zone: string): GoTime | 
       return group
     })
   }
-  const match = new RegExp(`^${pattern}${quoted(layout.slice(last))}$`).exec(text)
-  return match ? moment(match.groups ?? {}, zone) : undefined
+  const match = new RegExp(`^${pattern}${escapeRegex(layout.slice(last))}$`).exec(text)
+  return match ? timeOf(match.groups ?? {}, zone) : undefined
 }
 
-function moment(groups: Record<string, string | undefined>, zone: string): GoTime | undefined {
+function timeOf(groups: Record<string, string | undefined>, zone: string): GoTime | undefined {
   const {
     year = '0',
     month,
@@ -200,7 +200,7 @@ function moment(groups: Record<string, string | undefined>, zone: string): GoTim
   return new GoTime(date.getTime() - minutes * 60_000, minutes === 0 ? 'UTC' : zone)
 }
 
-function quoted(text: string): string {
+function escapeRegex(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 

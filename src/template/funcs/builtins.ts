@@ -6,7 +6,7 @@ import { printDialect, printGo, sprintf } from '../fmt/print.ts'
 import { Complex } from '../node.ts'
 import type { Host } from '../types.ts'
 import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
-import { checkLength, define, type FunctionEntry, paid } from './define.ts'
+import { chargeText, checkLength, define, type FunctionEntry } from './define.ts'
 
 /** The functions of Go's text/template. `and` and `or` are compiled, as they evaluate lazily. */
 export const builtins: readonly FunctionEntry[] = [
@@ -47,7 +47,7 @@ export const builtins: readonly FunctionEntry[] = [
   define(
     'println values:any...',
     'The values as a string, with spaces between them and a line break at the end',
-    (args, host) => limited(`${args.map((arg) => show(arg, host)).join(' ')}\n`, host),
+    (args, host) => withinLimit(`${args.map((arg) => textToPrint(arg, host)).join(' ')}\n`, host),
   ),
   define(
     'printf format values:any...',
@@ -142,10 +142,10 @@ function slice([value, ...keys]: unknown[], host: Host): unknown {
 }
 
 /** The text of a value for `print`. */
-function show(value: unknown, host: Host): string {
+function textToPrint(value: unknown, host: Host): string {
   if (host.go) return printGo(value)
   if (value === null || value === undefined) host.missing()
-  return paid(value, printDialect(value), host)
+  return chargeText(value, printDialect(value), host)
 }
 
 /** Go's fmt.Sprint. */
@@ -153,9 +153,9 @@ function sprint(args: readonly unknown[], host: Host): string {
   let out = ''
   args.forEach((arg, at) => {
     if (at > 0 && typeof arg !== 'string' && typeof args[at - 1] !== 'string') out += ' '
-    out += show(arg, host)
+    out += textToPrint(arg, host)
   })
-  return limited(out, host)
+  return withinLimit(out, host)
 }
 
 function evalArgs(args: readonly unknown[], host: Host): string {
@@ -167,7 +167,7 @@ function evalArgs(args: readonly unknown[], host: Host): string {
   )
 }
 
-function limited(text: string, host: Host): string {
+function withinLimit(text: string, host: Host): string {
   checkLength(text.length, host)
   return text
 }
@@ -255,14 +255,14 @@ function isNumeric(value: unknown): boolean {
 
 /** -1, 0 or 1; NaN for NaN. Exact between ints and doubles. */
 function compareNumbers(a: unknown, b: unknown): number {
-  const x = plain(a)
-  const y = plain(b)
+  const x = numberOf(a)
+  const y = numberOf(b)
   if (x < y) return -1
   if (x > y) return 1
   return x >= y ? 0 : Number.NaN
 }
 
-function plain(value: unknown): number | bigint {
+function numberOf(value: unknown): number | bigint {
   if (value instanceof Byte) return value.value
   return value instanceof ExactNumber ? Number(value.text) : (value as number | bigint)
 }

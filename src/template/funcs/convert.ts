@@ -1,16 +1,22 @@
+import { parse } from '../../json/index.ts'
 import { execFault } from '../errors.ts'
 import { sortKeys } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import { parseFloatText, parseInteger } from '../fmt/strconv.ts'
 import type { Host } from '../types.ts'
 import { asMap, isNumber, kindOf, type Plain } from '../values.ts'
-import { paid } from './define.ts'
+import { chargeText } from './define.ts'
 
 /** Sprig's conversions to text, numbers, lists and maps. */
 
 export function toText(value: unknown, host: Host): string {
   if (typeof value === 'string') return value
-  return paid(value, host.go ? printGo(value) : printDialect(value), host)
+  return chargeText(value, host.go ? printGo(value) : printDialect(value), host)
+}
+
+/** The value of JSON text. @throws SyntaxError */
+export function parseJson(text: string, host: Host): unknown {
+  return host.go ? JSON.parse(text) : parse(text)
 }
 
 export function int64(value: bigint): bigint {
@@ -53,18 +59,18 @@ export function toTexts(value: unknown, host: Host): string[] {
 }
 
 /** Maps created by a template, which it may change. */
-const owned = new WeakSet<object>()
+const madeByTemplates = new WeakSet<object>()
 
 /** An empty map without a prototype, so that any key is ordinary. */
 export function newMap(): Plain {
   const map = Object.create(null) as Plain
-  owned.add(map)
+  madeByTemplates.add(map)
   return map
 }
 
 /** A mutable map: itself if created by a template, else a copy. Input is never changed. */
 export function writable(map: Plain, host: Host): Plain {
-  return owned.has(map) ? map : copyMap(map, host)
+  return madeByTemplates.has(map) ? map : copyMap(map, host)
 }
 
 export function copyMap(map: Plain, host: Host): Plain {

@@ -1,9 +1,8 @@
-import { parse } from '../../json/index.ts'
 import { execFault } from '../errors.ts'
 import { toJson } from '../fmt/json.ts'
 import { kindOf, truth, typeName } from '../values.ts'
-import { deepEqual } from './convert.ts'
-import { define, type FunctionEntry, paid } from './define.ts'
+import { deepEqual, parseJson } from './convert.ts'
+import { chargeText, define, type FunctionEntry } from './define.ts'
 
 export const defaults: readonly FunctionEntry[] = [
   define(
@@ -54,31 +53,31 @@ export const json: readonly FunctionEntry[] = [
   define(
     'toJson|mustToJson value:any',
     'The value as JSON',
-    ([value], host) => paid(value, toJson(value, host.go), host),
+    ([value], host) => chargeText(value, toJson(value, host.go), host),
     'json',
   ),
   define(
     'toRawJson|mustToRawJson value:any',
     'The value as JSON, without escapes for HTML',
-    ([value], host) => paid(value, toJson(value, false), host),
+    ([value], host) => chargeText(value, toJson(value, false), host),
     'json',
   ),
   define(
     'toPrettyJson|mustToPrettyJson value:any',
     'The value as indented JSON',
-    ([value], host) => paid(value, toJson(value, host.go, true), host),
+    ([value], host) => chargeText(value, toJson(value, host.go, true), host),
     'json',
   ),
   define('fromJson text', 'The value of a string of JSON; null for other strings', ([text], host) => {
     try {
-      return host.go ? JSON.parse(text) : parse(text)
+      return parseJson(text, host)
     } catch {
       return null
     }
   }),
   define('mustFromJson text', 'The value of a string of JSON; an error for other strings', ([text], host) => {
     try {
-      return host.go ? JSON.parse(text) : parse(text)
+      return parseJson(text, host)
     } catch {
       throw execFault('the string is not JSON')
     }

@@ -183,7 +183,7 @@ export function unitsPerStep(name: string): number {
 }
 
 /** Charges for the conversion of a value to text; text itself is free. @returns the text */
-export function paid(value: unknown, text: string, host: Host): string {
+export function chargeText(value: unknown, text: string, host: Host): string {
   if (typeof value === 'object') host.charge(1 + (text.length >> 7))
   return text
 }

@@ -1,12 +1,11 @@
-import { parse } from '../../json/index.ts'
 import { execFault, Fault, typeFault } from '../errors.ts'
 import { withoutLone } from '../fmt/bytes.ts'
 import { toJson } from '../fmt/json.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Host } from '../types.ts'
 import { asMap, own, type Plain, Struct, typeName } from '../values.ts'
-import { keysOf } from './convert.ts'
-import { checkLength, define, type FunctionEntry, paid } from './define.ts'
+import { keysOf, parseJson } from './convert.ts'
+import { chargeText, checkLength, define, type FunctionEntry } from './define.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -16,7 +15,7 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
     define(
       'toJSON value:any',
       'The value as JSON',
-      ([value], host) => paid(value, toJson(value, host.go), host),
+      ([value], host) => chargeText(value, toJson(value, host.go), host),
       'json',
     ),
     define(
@@ -56,7 +55,7 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
 function fromJson(value: unknown, host: Host): unknown {
   if (typeof value === 'string') {
     try {
-      return host.go ? JSON.parse(value) : parse(value)
+      return parseJson(value, host)
     } catch {
       return {}
     }

@@ -14,7 +14,7 @@ export const versions: readonly FunctionEntry[] = [
     'semver version',
     'The parts of a version: Major, Minor, Patch, Prerelease, Metadata, Original',
     ([text]) => {
-      const version = parse(text) ?? wrong()
+      const version = parse(text) ?? failVersion()
       const [Major, Minor, Patch] = version.numbers.map(BigInt)
       const { pre: Prerelease, meta: Metadata } = version
       return Object.assign(newMap(), { Major, Minor, Patch, Prerelease, Metadata, Original: text })
@@ -24,7 +24,7 @@ export const versions: readonly FunctionEntry[] = [
     'semverCompare constraint version',
     'True if the version fits, such as ">=1.2, <2 || ^3"',
     ([constraint, text]) => {
-      const version = parse(text) ?? wrong()
+      const version = parse(text) ?? failVersion()
       // Maximum characters of a constraint, as parsing takes quadratic time.
       if (constraint.length > 500) throw execFault('improper constraint')
       return constraint.split('||').some((part) => fitsAll(part, version))
@@ -32,7 +32,7 @@ export const versions: readonly FunctionEntry[] = [
   ),
 ].flat()
 
-function wrong(): never {
+function failVersion(): never {
   throw execFault('invalid semantic version')
 }
 

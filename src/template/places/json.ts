@@ -5,8 +5,8 @@ import type { Flow } from '../flow.ts'
 import { hasLoneSurrogate } from '../fmt/bytes.ts'
 import { toJson } from '../fmt/json.ts'
 import { printDialect } from '../fmt/print.ts'
-import type { Node, Span } from '../node.ts'
-import type { Context, PlaceRules } from './rules.ts'
+import type { Span } from '../node.ts'
+import { type Context, lastSpan, type PlaceRules } from './rules.ts'
 
 /**
  * JSON has two contexts: values, and inside strings. `escape` and `unicode` are inside a string within `\…` and `\u…`,
@@ -41,11 +41,6 @@ export function jsonRules(source: string, errors: ErrorSink, inLines = false): P
 /** Outside strings, JSON has line breaks only as white space. */
 function onOneLine(sink: Sink): Sink {
   return (state, value) => sink(state, value).replace(/[\r\n]+/g, ' ')
-}
-
-function lastSpan(root: readonly Node[]): Span {
-  const last = root[root.length - 1]
-  return last ? { start: Math.max(last.start, last.end - 1), end: last.end } : { start: 0, end: 0 }
 }
 
 /** Advances over literal text. `\u` counts its four digits down. */

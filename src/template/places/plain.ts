@@ -82,7 +82,7 @@ function headerSink(write: (text: string) => string): Sink {
     }
     const text = write(printDialect(value))
     if (text !== '') state.printed = true
-    else if (!state.printed) state.emptied = true
+    else if (!state.printed) state.beganEmpty = true
     return text
   }
 }
@@ -123,8 +123,8 @@ function headerFrame({ root, definitions }: Tree): string | undefined {
  * @throws Fault `unsafe`
  */
 function finishHeader(state: State, frame: string | undefined): string | undefined {
-  if (!state.printed && !state.emptied && (state.out === '' || state.out === frame)) return undefined
-  if (state.dropped || (state.emptied && !state.printed && state.out !== '')) return undefined
+  if (!state.printed && !state.beganEmpty && (state.out === '' || state.out === frame)) return undefined
+  if (state.dropped || (state.beganEmpty && !state.printed && state.out !== '')) return undefined
   if (CONTROL.test(state.out)) {
     const hint = 'a header value is a single line'
     throw new Fault('unsafe', 'the header would contain a control character', state.at, hint)

@@ -20,6 +20,12 @@ export interface PlaceRules {
   output(state: State): string | undefined
 }
 
+/** The last character of a template. */
+export function lastSpan(root: readonly Node[]): Span {
+  const end = root.at(-1)?.end ?? 0
+  return { start: Math.max(0, end - 1), end }
+}
+
 /** Rules of a place with a single context. */
 export function plainRules(
   sinkFor: (flow: Flow) => Sink,

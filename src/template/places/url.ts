@@ -29,7 +29,7 @@ type UrlContext =
   | 'tail'
 
 /** Contexts that allow a caller's value. */
-const OPEN = new Set<Context>(['slash', 'base/', 'path', 'query', 'fragment', 'tail'])
+const ACCEPTS_UNTRUSTED = new Set<Context>(['slash', 'base/', 'path', 'query', 'fragment', 'tail'])
 
 /** @param references of the template compiled so far */
 export function urlRules(
@@ -45,9 +45,9 @@ export function urlRules(
         return { sink: trustedSink, end: advance(context as UrlContext, flow.constant) }
       }
       if (!flow.tainted) {
-        return { sink: trustedSink, end: behindTrusted(context as UrlContext) }
+        return { sink: trustedSink, end: afterTrusted(context as UrlContext) }
       }
-      if (!OPEN.has(context)) {
+      if (!ACCEPTS_UNTRUSTED.has(context)) {
         const message = 'an untrusted value decides the scheme, host or port of the URL'
         const hint = 'write the origin and a / before it, or take it from .Config'
         errors.add('context', span, message, hint)
@@ -68,12 +68,13 @@ export function urlRules(
 function advance(from: UrlContext, text: string): UrlContext {
   let context = from
   for (const char of text) {
-    if (char !== '\t' && char !== '\n' && char !== '\r') context = step(context, char === '\\' ? '/' : char)
+    if (char !== '\t' && char !== '\n' && char !== '\r')
+      context = nextContext(context, char === '\\' ? '/' : char)
   }
   return context
 }
 
-function step(context: UrlContext, char: string): UrlContext {
+function nextContext(context: UrlContext, char: string): UrlContext {
   if (context === 'fragment') return context
   if (char === '#') return 'fragment'
   if (context === 'query') return context
@@ -99,7 +100,7 @@ function step(context: UrlContext, char: string): UrlContext {
   }
 }
 
-function behindTrusted(context: UrlContext): UrlContext {
+function afterTrusted(context: UrlContext): UrlContext {
   switch (context) {
     case 'start':
     case 'scheme':
@@ -119,11 +120,10 @@ function behindTrusted(context: UrlContext): UrlContext {
 
 /** The stricter of two contexts; values are checked again when rendered. */
 function join(a: Context, b: Context): Context {
-  for (const group of [['start', 'scheme', 'colon'], ['slashes', 'authority'], ['base']]) {
-    if (group.includes(a) || group.includes(b))
-      return group[group.length - 1] === 'colon' ? 'scheme' : group.at(-1)!
-  }
-  return 'tail'
+  const isEither = (...contexts: UrlContext[]) => contexts.some((one) => one === a || one === b)
+  if (isEither('start', 'scheme', 'colon')) return 'scheme'
+  if (isEither('slashes', 'authority')) return 'authority'
+  return isEither('base') ? 'base' : 'tail'
 }
 
 const trustedSink: Sink = (_, value) => {
@@ -145,12 +145,12 @@ function slashesOf(
     return (inside.length > 0 ? inside : all).map((one) => one.path)
   }
   const paths = path ? [path] : pathsInside()
-  const said = paths.map(([root, name = '']) => {
+  const treatments = paths.map(([root, name = '']) => {
     if (root === 'Args') return Object.hasOwn(pathArgs, name) ? pathArgs[name]!.slashes : undefined
     return root === undefined || root === 'Request' ? undefined : 'encode'
   })
-  if (said.length === 0 || said.includes(undefined)) return undefined
-  return said.every((one) => one === 'keep') ? 'keep' : 'encode'
+  if (treatments.length === 0 || treatments.includes(undefined)) return undefined
+  return treatments.every((one) => one === 'keep') ? 'keep' : 'encode'
 }
 
 /** The style in which an argument is written that stands by itself. */
@@ -169,15 +169,9 @@ interface Styled {
 }
 
 function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined, style?: Styled): Sink {
-  /** Text before the value in the last rendering; usually constant. */
-  let known = ''
   return (state, value) => {
     if (value === undefined || value === null) throw missingFault()
-    if (!state.originChecked) {
-      if (state.out === known && known !== '') state.originChecked = true
-      else checkOrigin(state)
-      known = state.out
-    }
+    if (!state.originChecked) checkOrigin(state)
     const write = (one: unknown): string => {
       const text = printDialect(one)
       if (slashes === undefined && form !== 'raw' && hasSlash(text) && !/[?#]/.test(state.out))
@@ -186,8 +180,8 @@ function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined,
       return slashes === 'keep' ? text.split('/').map(encode).join('/') : encode(text)
     }
     const written = style ? styled(style.name, value, style, { write, membersOf: asMap }) : write(value)
-    state.marks.push(state.out.length, state.out.length + written.length)
-    state.markSpans.push(span)
+    state.pathValues.push(state.out.length, state.out.length + written.length)
+    state.pathValueSpans.push(span)
     return written
   }
 }
@@ -225,25 +219,29 @@ const LONGEST_PATH = 1024 * 1024
  * segment
  */
 function finishUrl(state: State): string {
-  const { out, marks, markSpans } = state
-  if (marks.length === 0) return out
+  const { out, pathValues, pathValueSpans } = state
+  if (pathValues.length === 0) return out
   const pathEnd = endOfPath(out)
   if (pathEnd > LONGEST_PATH)
-    throw new Fault('limit', `the path of the URL is longer than ${LONGEST_PATH} characters`, markSpans[0])
-  for (let at = 0; at < marks.length && marks[at]! <= pathEnd; ) {
-    let from = marks[at]!
+    throw new Fault(
+      'limit',
+      `the path of the URL is longer than ${LONGEST_PATH} characters`,
+      pathValueSpans[0],
+    )
+  for (let at = 0; at < pathValues.length && pathValues[at]! <= pathEnd; ) {
+    let from = pathValues[at]!
     while (from > 0 && !isSlash(out[from - 1]!)) from--
-    const first = markSpans[at / 2]!
+    const first = pathValueSpans[at / 2]!
     let last = first
     let to = from
     // Marks ascend: those in the same segment are checked together.
     do {
-      last = markSpans[at / 2]!
-      to = Math.max(to, Math.min(marks[at + 1]!, pathEnd))
+      last = pathValueSpans[at / 2]!
+      to = Math.max(to, Math.min(pathValues[at + 1]!, pathEnd))
       while (to < pathEnd && !isSlash(out[to]!)) to++
       at += 2
-    } while (at < marks.length && marks[at]! <= to)
-    judge(out.slice(from, to), {
+    } while (at < pathValues.length && pathValues[at]! <= to)
+    checkSegments(out.slice(from, to), {
       start: Math.min(first.start, last.start),
       end: Math.max(first.end, last.end),
     })
@@ -260,7 +258,7 @@ function endOfPath(url: string): number {
 }
 
 /** @param segments one, or several with a raw value */
-function judge(segments: string, span: Span): void {
+function checkSegments(segments: string, span: Span): void {
   if (hasDotSegment(segments)) {
     const hint = 'the argument must name a resource'
     const message = 'a path segment would be . or .., directly or after decoding'

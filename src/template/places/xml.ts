@@ -3,8 +3,8 @@ import type { Sink } from '../exec.ts'
 import type { Flow } from '../flow.ts'
 import { wellFormed } from '../fmt/bytes.ts'
 import { printDialect } from '../fmt/print.ts'
-import type { Node, Span } from '../node.ts'
-import type { Context, PlaceRules } from './rules.ts'
+import type { Span } from '../node.ts'
+import { type Context, lastSpan, type PlaceRules } from './rules.ts'
 
 /**
  * The contexts of an XML body. Values are allowed in `text` and attributes, `"` or `'`; within a reference these are
@@ -38,11 +38,6 @@ export function xmlRules(errors: ErrorSink): PlaceRules {
   }
 }
 
-function lastSpan(root: readonly Node[]): Span {
-  const end = root.at(-1)?.end ?? 0
-  return { start: Math.max(0, end - 1), end }
-}
-
 function nameOf(context: Context): string {
   if (context.endsWith('&')) return 'in a reference'
   if (context === 'text') return 'in text'
@@ -55,7 +50,7 @@ function nameOf(context: Context): string {
 
 function advance(from: Context, text: string): Context {
   let context = from
-  for (const char of text) context = step(context, char)
+  for (const char of text) context = nextContext(context, char)
   return context
 }
 
@@ -66,10 +61,10 @@ const SECTIONS = [
   ['<?', '?>'],
 ] as const
 
-function step(context: Context, char: string): Context {
+function nextContext(context: Context, char: string): Context {
   if (context.endsWith('&')) {
     const outer = context.slice(0, -1)
-    return /[\w#.:-]/.test(char) ? context : char === ';' ? outer : step(outer, char)
+    return /[\w#.:-]/.test(char) ? context : char === ';' ? outer : nextContext(outer, char)
   }
   const inText = context === 'text'
   if (inText || context === '"' || context === "'") {
@@ -87,7 +82,7 @@ function step(context: Context, char: string): Context {
   const begun = context + char
   if (SECTIONS.some(([start]) => start.startsWith(begun))) return begun
   if (context.startsWith('<!')) return declaration(context.startsWith('<!D') ? context : '<!D', char)
-  return step('tag', char)
+  return nextContext('tag', char)
 }
 
 /** Ends with `>`, or with a subset at `]` and `>`. */

@@ -11,11 +11,10 @@ import { assemble, type Instruction } from './program.ts'
 
 /**
  * A regular expression of ECMA-262 (flag `u`) that takes time linear to the text.
- *
- * Ours rather than re2js 2.10, which is linear too: that cannot be asked to count its work, so that one call could not
- * be stopped (`(?:a?){500}[xb]` on 4 KB: 220 ms), takes 6 times as long for the short texts of arguments (5 µs against
- * 0.8 for a date, 21 against 2.3 for `\p{L}`, which takes 15 ms to compile) and 35 ms to load. It is twice as fast at
- * finding matches in long texts. ECMA's syntax would have to be read all the same, to be translated.
+ * Why not re2js 2.10, which is linear too: it cannot count its work, so one call cannot be stopped
+ * (`(?:a?){500}[xb]` on 4 KB: 220 ms); it takes 6 times as long for short texts (5 µs against 0.8 for a date, 21
+ * against 2.3 for `\p{L}`, which takes 15 ms to compile) and 35 ms to load. It is twice as fast in long texts.
+ * ECMA's syntax would still have to be parsed, to translate it.
  */
 interface Pattern {
   /**
@@ -62,13 +61,13 @@ const NEXT_OTHER = 0
 const NEXT_WORD = 1
 const NEXT_END = 2
 
-/** All ways through the program that are open at a place: instructions before what reads nothing is followed. */
+/** A set of program positions, before instructions that read no character are followed. */
 interface State {
   open: readonly number[]
   before: number
   /** By class of the next character. */
   next: (State | undefined)[]
-  /** By what follows. */
+  /** By the kind of the next character. */
   reached: (Reached | undefined)[]
 }
 
@@ -86,18 +85,18 @@ class Automaton implements Pattern {
   private readonly sets: CharTest[]
   /** By instruction: the index of its set. */
   private readonly setOf: number[]
-  /** Word characters are distinguished from others. */
+  /** Whether word characters are distinguished from others. */
   private readonly words: boolean
-  /** No later place can be the start of the text. */
+  /** Whether a match can begin only at the start of the text. */
   private readonly anchored: boolean
   private readonly stamps: Int32Array
   private stamp = 0
   private states = new Map<string, State>()
-  /** Characters that no set tells apart are one class, which is found when a text first holds one of them. */
+  /** Characters that all sets treat alike form a class, which is made when a text first contains one of them. */
   private classOfLatin: (number | undefined)[] = []
   private classOfOther = new Map<number, number>()
   private classes = new Map<string, number>()
-  /** By class: which sets hold its characters. */
+  /** By class: which sets contain its characters. */
   private members: Uint8Array[] = []
   private size = 0
 
@@ -106,7 +105,7 @@ class Automaton implements Pattern {
       (step) => step.op === 'assert' && (step.kind === 'word' || step.kind === 'notWord'),
     )
     const sets = new Set(program.flatMap((step) => (step.op === 'set' ? [step.test] : [])))
-    // Different sets of an expression: each character is held against all of them.
+    // Each new character is tested against all of them.
     if (sets.size > 1400) throw new RegexError('size', 'it holds too many different sets of characters')
     this.sets = [...sets]
     const indexes = new Map(this.sets.map((test, index) => [test, index]))
@@ -126,12 +125,12 @@ class Automaton implements Pattern {
     try {
       return this.run(text, charge)
     } finally {
-      // Units of states and classes, of their size, that are kept from one text to the next.
-      if (this.size > 4000) this.forget()
+      // Keeps a bounded number of states and classes between texts.
+      if (this.size > 4000) this.clearCache()
     }
   }
 
-  private forget(): void {
+  private clearCache(): void {
     this.states = new Map()
     this.classOfLatin = []
     this.classOfOther = new Map()
@@ -176,7 +175,7 @@ class Automaton implements Pattern {
     return to
   }
 
-  /** The class of a character that has not been met before. */
+  /** The class of a character that is read for the first time. */
   private newClass(code: number, charge: Charge): number {
     charge(32 + 16 * this.sets.length)
     let key = ''
@@ -275,7 +274,7 @@ function parseEcma(source: string): EcmaPattern {
 const SET =
   /\[(?:[^\\\]]|\\.)*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|.)|./suy
 
-/** The syntax is checked by V8 before, so that this need not. */
+/** V8 has checked the syntax, so this reader does not. */
 class EcmaReader extends RegexReader {
   pattern(): EcmaPattern {
     checkSyntax(this.source)
@@ -311,7 +310,10 @@ class EcmaReader extends RegexReader {
   }
 }
 
-/** Takes out the look-ahead behind `^` and the look-behind before `$`, which the whole text can be asked for alone. */
+/**
+ * Takes out each look-ahead right after `^` and each look-behind right before `$`: it can be matched alone against
+ * the whole text.
+ */
 function hoisted(nodes: RegexNode[]): EcmaPattern['also'] {
   const also: EcmaPattern['also'] = []
   const take = (index: number, ahead: boolean) => {

@@ -5,14 +5,14 @@ import { assemble, type Instruction } from './program.ts'
 import { parseRe2 } from './re2.ts'
 
 /**
- * Regular expressions in RE2's syntax, run in time linear to the text by following all ways at once, so that
- * no expression can hang. Matches are leftmost, and of those the one that Perl would find.
+ * A regular expression in RE2's syntax, matched in linear time by following all alternatives at once. It finds the
+ * leftmost match, and of several the one that Perl would find.
  */
 export interface Matcher {
   /** UTF-16 offsets of the match and its groups in turn, or undefined. The work is charged to the host. */
   match(text: string, from: number, host: Host): number[] | undefined
   names: ReadonlyMap<string, number>
-  /** Instructions that the expression became. */
+  /** Number of instructions. */
   size: number
 }
 
@@ -41,10 +41,10 @@ function run(program: readonly Instruction[], slots: number, text: string, from:
   const weight = 1 + (slots >> 5)
   /** Instructions looked at for one character. */
   let visited = 0
-  // To begin takes as long as a few characters.
+  // Starting costs as much as a few characters.
   host.charge(2 + (program.length >> 8))
 
-  /** Follows all steps that read nothing, in order of preference. */
+  /** Follows all instructions that read no character, in order of preference. */
   function follow(list: Thread[], start: number, saved: number[], at: number): void {
     const pending: Thread[] = [{ at: start, saved }]
     while (pending.length > 0) {
@@ -117,7 +117,7 @@ function holds(kind: Assertion, text: string, at: number): boolean {
   }
 }
 
-/** All matches that follow one another, at most `count`, or all for a negative count. */
+/** Successive matches: at most `count`, or all for a negative count. */
 export function allMatches(expression: Matcher, text: string, count: number, host: Host): number[][] {
   const matches: number[][] = []
   const limit = count < 0 ? text.length + 1 : count
@@ -150,7 +150,7 @@ export function replaceMatches(
   return out + text.slice(last)
 }
 
-/** Go's Regexp.Expand: `$name`, `$1` (as long a name as there is), `${name}` and `$$`. */
+/** Go's Regexp.Expand: `$name`, `$1` (the longest possible name), `${name}` and `$$`. */
 export function expand(
   template: string,
   text: string,

@@ -1,4 +1,4 @@
-/** Whether a set holds a code point. */
+/** Whether a set contains a code point. */
 export type CharTest = (code: number) => boolean
 
 /** The syntax tree of a regular expression. */
@@ -9,7 +9,7 @@ export type RegexNode =
   | { type: 'list'; nodes: RegexNode[] }
   | { type: 'choice'; nodes: RegexNode[] }
   | { type: 'repeat'; node: RegexNode; min: number; max: number; greedy: boolean }
-  /** `(?=…)` and its like, which no program can hold. */
+  /** `(?=…)` and the like, for which there is no instruction. */
   | { type: 'look'; ahead: boolean; negative: boolean; node: RegexNode }
 
 export type Assertion = 'start' | 'end' | 'lineStart' | 'lineEnd' | 'word' | 'notWord'
@@ -26,7 +26,7 @@ export class RegexError extends Error {
   }
 }
 
-/** Most characters of an expression, and most instructions: counted repetitions of counted repetitions multiply. */
+/** Maximum characters of an expression, and maximum instructions, as nested repetitions multiply. */
 export const MAX_PROGRAM = 10_000
 
 /** The common part of the parsers of both dialects. */
@@ -34,7 +34,7 @@ export abstract class RegexReader {
   protected at = 0
   private depth = 0
   private readonly tests = new Map<string, CharTest>()
-  /** How many of the tests are for sets with properties such as `\p{L}`. */
+  /** Number of sets with properties, such as `\p{L}`. */
   private properties = 0
 
   /** @throws RegexError */
@@ -43,7 +43,7 @@ export abstract class RegexReader {
       throw new RegexError('size', `it is longer than ${MAX_PROGRAM} characters`)
   }
 
-  /** One node with its repetitions; undefined for what only changes flags. */
+  /** One node with its repetitions; undefined for a group that only sets flags. */
   protected abstract term(): RegexNode | undefined
 
   protected choice(): RegexNode {

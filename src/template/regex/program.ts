@@ -12,7 +12,7 @@ const LOOK = 'it looks ahead or behind at another place than right after `^` or 
 
 /**
  * The instructions of an expression, ended by `match`.
- * @throws RegexError for more than MAX_PROGRAM of them, and for what no program can hold
+ * @throws RegexError for more than MAX_PROGRAM of them, and for look-around
  */
 export function assemble(root: RegexNode): Instruction[] {
   const program: Instruction[] = []

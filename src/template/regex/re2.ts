@@ -37,7 +37,7 @@ const ASSERTIONS = { A: 'start', z: 'end', b: 'word', B: 'notWord' } as const
 
 interface Re2Pattern {
   node: RegexNode
-  /** How many groups are captured. */
+  /** Number of capturing groups. */
   groups: number
   names: Map<string, number>
 }
@@ -54,7 +54,7 @@ function fail(message: string): never {
 class Re2Reader extends RegexReader {
   private readonly names = new Map<string, number>()
   private groups = 0
-  /** They change from place to place, until the group ends. */
+  /** Flags hold until the group around them ends. */
   private flags: Flags = { insensitive: false, multiline: false, dotAll: false, ungreedy: false }
 
   pattern(): Re2Pattern {
