@@ -253,7 +253,6 @@ async function serve(
 ): Promise<Gateway> {
   const { settings, limits, held, log, version, shared, workers, vault } = options
   const { metrics } = observers
-  const { admin, tenants } = settings
   const credentials = loginsOf(limits, log, observers)
   const proxies = proxiesOf(settings)
   // With workers, the parent has the plant store.
@@ -274,7 +273,7 @@ async function serve(
   const pages = {
     ...credentials,
     ...proxies,
-    access: createAdminAccess(admin, tenants),
+    access: createAdminAccess(settings.admin, settings.tenants),
     reloads,
     diff: () => live.diff(),
     unready: readiness.unready,
@@ -284,7 +283,7 @@ async function serve(
     served: () => [...live.table.prepared.values()],
   }
   const adminRoutes = createAdminRoutes({ ...pages, bind: settings, guard })
-  const adminApp = admin?.listen && adminAppOf(admin.listen, { registry, log, guardOf, pages })
+  const adminApp = adminAppOf(settings.admin?.listen, { registry, log, guardOf, pages })
   const common = commonParts(live, registry, { limits, log }, observers)
   const served = createApp({
     ...common,
@@ -516,7 +515,11 @@ interface AdminAppParts {
 }
 
 /** The app for the admin routes on their own listener. */
-function adminAppOf(bind: ListenAddress, { registry, log, guardOf, pages }: AdminAppParts): Hono {
+function adminAppOf(
+  bind: ListenAddress | undefined,
+  { registry, log, guardOf, pages }: AdminAppParts,
+): Hono | undefined {
+  if (!bind) return undefined
   // Web pages cannot reach a socket; clients of sockets use `localhost`.
   const guard = guardOf(bind.path === undefined ? bind.host : 'localhost')
   return createApp({
