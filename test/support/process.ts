@@ -1,5 +1,4 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -32,9 +31,14 @@ export function temporaryFolder(t: Pick<TestContext, 'after'>, below = tmpdir())
 /** With 10,000 added, where a node of a Redis Cluster listens too, still below those that the system gives to connections. */
 const [FIRST_PORT, PORTS] = [11_000, 10_000]
 
-/** A port that was free a moment ago. */
+/** Ports that one process takes in turn; random ones were chosen by two tests at a time. */
+const OWN_PORTS = 100
+let taken = 0
+
+/** A port that was free a moment ago, and that other processes of tests do not choose. */
 export async function freePort(): Promise<number> {
-  const port = FIRST_PORT + randomInt(PORTS)
+  const first = (process.pid * OWN_PORTS) % PORTS
+  const port = FIRST_PORT + first + (taken++ % OWN_PORTS)
   const server = createServer().listen(port, '127.0.0.1')
   try {
     await once(server, 'listening')
