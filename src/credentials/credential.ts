@@ -31,8 +31,10 @@ export interface Credential {
   readonly key: string
   /** Without a promise if the header is cached. Undefined: requests are sent without one until the server refuses that. */
   header(): Header | Promise<Header>
-  /** A new header after a server refused the old one, or none (401); undefined: there is none. */
-  renew(refused: SentHeader | undefined): Promise<Header>
+  /** The header once a server has refused a request without one (401). Absent: `header` gives it. */
+  asked?(): Header | Promise<Header>
+  /** A new header after a server refused the old one (401); undefined: there is none. */
+  renew(refused: SentHeader): Promise<Header>
   /** The same after it refused the old one for lack of scopes (403). Absent: no login can help. */
   widen?(refused: SentHeader, challenge: string): Promise<SentHeader | Fault | undefined>
   /** Notes that a server has taken a header. */
@@ -52,11 +54,10 @@ export async function afterRefusal(
   sent: SentHeader | undefined,
   { status, headers }: Pick<StreamedAnswer, 'status' | 'headers'>,
 ): Promise<Header> {
+  if (!sent) return status === 401 ? credential.asked?.() : undefined
   if (status === 401) return credential.renew(sent)
-  if (sent && status < 400) credential.taken?.(sent)
-  return sent && status === 403
-    ? credential.widen?.(sent, String(headers['www-authenticate'] ?? ''))
-    : undefined
+  if (status < 400) credential.taken?.(sent)
+  return status === 403 ? credential.widen?.(sent, String(headers['www-authenticate'] ?? '')) : undefined
 }
 
 /** The `credentials` of one server. */
@@ -150,7 +151,7 @@ function createCredentials(
     const isAsked = owner.type !== undefined && settings.for !== 'caller'
     if (!vault) {
       const fault = new Fault('refused', noVault({ tenant: of.tenant, configuration: of.name, name: server }))
-      return { perCaller: false, of: () => (isAsked ? onceAsked(lacking(fault)) : fault) }
+      return { perCaller: false, of: () => (isAsked ? lacking(fault) : fault) }
     }
     const login = loginOf(owner, of, settings, { ...parts, vault })
     if (settings.for === 'caller') return callerCredentials(login, parts)
@@ -183,25 +184,28 @@ function operatorCredential(login: ServerLogin, parts: CacheParts): Credential {
   return withWiden(credentialOf(tokens, '', undefined), login)
 }
 
-/**
- * A login that an MCP server asks for by a 401 (2025-11-25, Authorization): until there is one, requests are sent without.
- * @param login absent: there is none
- */
-function onceAsked(credential: Credential, login?: ServerLogin): Credential {
-  const isMissing = async () =>
-    login === undefined || (await login.state().catch(() => 'unknown')) === 'missing'
+/** A login that an MCP server asks for by a 401 (2025-11-25, Authorization): until there is one, requests are sent without. */
+function onceAsked(credential: Credential, login: ServerLogin): Credential {
+  const isMissing = async () => (await login.state().catch(() => 'unknown')) === 'missing'
   return {
     ...credential,
     async header() {
       const header = await credential.header()
       return header instanceof Fault && header.kind === 'refused' && (await isMissing()) ? undefined : header
     },
-    renew: async (refused) => (refused ? credential.renew(refused) : credential.header()),
+    asked: () => credential.header(),
   }
 }
 
+/** The same without a vault, where there cannot be a login. */
 function lacking(fault: Fault): Credential {
-  return { key: '', header: () => fault, renew: async () => fault, sent: () => [] }
+  return {
+    key: '',
+    header: () => undefined,
+    asked: () => fault,
+    renew: async () => undefined,
+    sent: () => [],
+  }
 }
 
 function tokensOfCallers(logins: ServerLogin, parts: CacheParts): TokenCache {
@@ -259,10 +263,10 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
     }
     const own = withWiden(credentialOf(tokens, caller.key, JSON.stringify(caller)), logins.of(caller))
     // A server that refuses a new token, too, may take that of another login.
-    const renewed = async (refused: SentHeader | undefined) => {
+    const renewed = async (refused: SentHeader) => {
       const other = await own.renew(refused)
       const isMissing = other === undefined || (other instanceof Fault && other.kind === 'refused')
-      return refused && isMissing ? tokens.giveUp(caller.key, refused, refusal) : other
+      return isMissing ? tokens.giveUp(caller.key, refused, refusal) : other
     }
     return {
       ...own,
@@ -344,7 +348,7 @@ function credentialOf(tokens: TokenCache, key: string, subject: string | undefin
   return {
     key,
     header: () => tokens.header(key, subject),
-    renew: async (refused) => refused && tokens.renew(key, subject, refused),
+    renew: (refused) => tokens.renew(key, subject, refused),
     sent: () => tokens.sent(key),
   }
 }
