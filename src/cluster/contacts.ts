@@ -7,8 +7,8 @@ import {
   type NetFaultKind,
 } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { RecentMap } from '../text/index.ts'
-import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
+import { isSameSecret, RecentMap } from '../text/index.ts'
+import { HOP_HEADER, type Hops, PROOF_HEADER } from './hop.ts'
 
 /** Maximum known replicas, as addresses change; the least recently used is forgotten. */
 export const MAX_REPLICAS = 64
@@ -85,7 +85,7 @@ export function createContacts(
     const sent = { ...(host !== undefined && { host: String(host) }), [HOP_HEADER]: header, ...more }
     const request = { origin: owner, path: target, method: 'HEAD', headers: sent }
     const { status, headers } = await client.fetch(request, { timeout: SIGN, maxSize: 0 })
-    return { status, headers, proven: same(String(headers[PROOF_HEADER] ?? ''), proof) }
+    return { status, headers, proven: isSameSecret(String(headers[PROOF_HEADER] ?? ''), proof) }
   }
 
   /** Any answer is a sign of life, except a proxy's answer for a silent replica. */

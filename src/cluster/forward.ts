@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../net/index.ts'
+import { isSameSecret } from '../text/index.ts'
 import { createContacts, MAX_REPLICAS } from './contacts.ts'
-import { CLIENT_HEADER, HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
+import { CLIENT_HEADER, HOP_HEADER, type Hops, PROOF_HEADER } from './hop.ts'
 import { FROM_HEADER, MEMBERS_HEADER, type MembersOptions } from './members.ts'
 
 /** A client's request as another replica is to have it. */
@@ -107,7 +108,7 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
         if (!wait.lost) return answer.failed
         return { fault: `the replica ${owner} does not respond`, lost: true, silent: true }
       }
-      if (!same(String(answer.headers[PROOF_HEADER] ?? ''), proof)) {
+      if (!isSameSecret(String(answer.headers[PROOF_HEADER] ?? ''), proof)) {
         wait.end()
         return unproven(owner, answer)
       }

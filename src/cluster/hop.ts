@@ -1,4 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { isSameSecret } from '../text/index.ts'
 import { keyOf } from './seal.ts'
 
 /** Marks a request from a replica, so that it is not forwarded again. */
@@ -40,7 +41,7 @@ export function createHops(secrets: readonly string[], address: string): Hops {
     },
     receive(header, method, target) {
       const [nonce = '', given = '', owner = ''] = header.split('.')
-      const own = all.find(({ request }) => same(given, mac(request, nonce, owner, method, target)))
+      const own = all.find(({ request }) => isSameSecret(given, mac(request, nonce, owner, method, target)))
       return own && (owner === addressed ? { proof: mac(own.answer, nonce) } : {})
     },
   }
@@ -49,10 +50,4 @@ export function createHops(secrets: readonly string[], address: string): Hops {
 /** An address in a header, whose parts dots divide. */
 function textOf(address: string): string {
   return Buffer.from(address).toString('base64url')
-}
-
-/** Compares in constant time. */
-export function same(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import { html } from 'hono/html'
+import { parse } from 'hono/utils/cookie'
 import { HttpResponse } from '../access/http-response.ts'
 import { memory } from '../access/memory.ts'
 import { LoginError } from '../credentials/oauth/client.ts'
@@ -35,11 +36,8 @@ export function page(status: number, content: Html): HttpResponse {
   return new HttpResponse(status, PAGE_HEADERS, String(text))
 }
 
-export function cookieOf(header: string | undefined): string | undefined {
-  return header
-    ?.split(';')
-    .map((pair) => pair.trim().split('='))
-    .find(([name]) => name === COOKIE)?.[1]
+export function cookieOf(header = ''): string | undefined {
+  return parse(header, COOKIE)[COOKIE]
 }
 
 /**

@@ -8,6 +8,7 @@ export { type Comparisons, comparisons, isOneEdit, nearest, proposal } from './n
 export { atOnce, inTurns, mapped, PIECE, paced, pause, pauseFor, type Steps } from './pause.ts'
 export {
   isCertainSecret,
+  isSameSecret,
   isSecretHeader,
   isSecretName,
   isSecretParameter,

@@ -1,3 +1,11 @@
+import { timingSafeEqual } from 'node:crypto'
+
+/** Whether two secrets are equal, compared in constant time. */
+export function isSameSecret(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
 /** Words that mark a name as that of a secret. */
 const ALWAYS = 'secret|passw|credential|signature'
 /** `auth` and `authorization`, not `author` or `authority`. */

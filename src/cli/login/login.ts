@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,6 +18,7 @@ import {
   validateAuthorizationResponseIssuer,
 } from '@modelcontextprotocol/client'
 import { serverMessage } from '../../net/index.ts'
+import { isSameSecret } from '../../text/index.ts'
 import { printable } from '../call/printable.ts'
 import { KeptLogin } from './kept-login.ts'
 
@@ -357,7 +358,7 @@ export class Loopback {
         if (method !== 'GET' || called?.pathname !== PATH)
           return response.writeHead(404, HEADERS).end(PAGE('Nothing is here.'))
         const { searchParams } = called
-        if (!same(searchParams.get('state') ?? '', state))
+        if (!isSameSecret(searchParams.get('state') ?? '', state))
           return response.writeHead(400, HEADERS).end(PAGE('This is not the answer to the login.'))
         if (isHere) return response.writeHead(400, HEADERS).end(PAGE('The login was answered before.'))
         isHere = true
@@ -371,9 +372,4 @@ export class Loopback {
     this.server.close()
     this.server.closeIdleConnections()
   }
-}
-
-function same(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

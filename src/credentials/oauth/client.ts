@@ -148,7 +148,10 @@ export function soundTokens(who: string, tokens: OAuthTokens): OAuthTokens {
   return tokens
 }
 
-const endpointOf = (url: string) => `the authorization server at ${new URL(url).origin}`
+/** How people are told of an authorization server. @param url of it, or of one of its endpoints */
+export function serverAt(url: string): string {
+  return `the authorization server at ${new URL(url).origin}`
+}
 
 /** @throws LoginError */
 export async function refreshTokens(
@@ -159,7 +162,7 @@ export async function refreshTokens(
   const { refreshAuthorization } = await sdk()
   const { issuer, token_endpoint, token_endpoint_auth_methods_supported: methods } = metadata
   const addClientAuthentication = await clientAuthentication(settings, client, methods)
-  const who = endpointOf(token_endpoint)
+  const who = serverAt(token_endpoint)
   const tokens = await asking(who, () =>
     refreshAuthorization(issuer, {
       metadata: metadata as AuthorizationServerMetadata,
@@ -198,7 +201,7 @@ export async function revokeTokens(
     const form = new URLSearchParams({ token, token_type_hint })
     const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' })
     await authenticate(headers, form, endpoint)
-    const response = await asking(endpointOf(endpoint), () =>
+    const response = await asking(serverAt(endpoint), () =>
       Promise.resolve(fetchFn(endpoint, { method: 'POST', headers, body: form })),
     )
     if (response.status === 200) continue

@@ -1,8 +1,9 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { AuthorizationServerMetadata, FetchLike, OAuthTokens } from '@modelcontextprotocol/client'
 import { type Credentials as CredentialSettings, DEFAULT_TENANT, type McpServer } from '../../config/model.ts'
 import { qualifiedName } from '../../config/qualified-name.ts'
 import { urlFault } from '../../net/index.ts'
+import { isSameSecret } from '../../text/index.ts'
 import {
   asking,
   type Client,
@@ -10,6 +11,7 @@ import {
   LoginError,
   type Metadata,
   sdk,
+  serverAt,
   soundTokens,
   words,
 } from './client.ts'
@@ -89,7 +91,7 @@ export async function beginLogin(
 ): Promise<Attempt> {
   const found = await findAuthorization(server, parts.fetchFn)
   const { metadata, resource } = found
-  const who = `the authorization server at ${new URL(metadata.issuer).origin}`
+  const who = serverAt(metadata.issuer)
   const { startAuthorization, computeScopeUnion } = await sdk()
   const { client, registration } = await clientFor(server, metadata, to, parts)
   const isLasting = server.type !== 'person' && metadata.scopes_supported?.includes('offline_access')
@@ -123,8 +125,9 @@ export async function finishLogin(
   { vault, fetchFn }: FlowParts,
 ): Promise<OAuthTokens> {
   const { metadata, knowsIssuer, state, client, registration, verifier, redirectUri, resource } = attempt
-  const who = `the authorization server at ${new URL(metadata.issuer).origin}`
-  if (!isSame(response.get('state') ?? '', state)) throw new LoginError('this is not the answer to the login')
+  const who = serverAt(metadata.issuer)
+  if (!isSameSecret(response.get('state') ?? '', state))
+    throw new LoginError('this is not the answer to the login')
   const { validateAuthorizationResponseIssuer, exchangeAuthorization } = await sdk()
   const iss = knowsIssuer ? (response.get('iss') ?? undefined) : undefined
   const own = metadata as AuthorizationServerMetadata
@@ -289,7 +292,7 @@ async function register(metadata: Metadata, redirectUri: string, fetchFn: FetchL
   const { registerClient } = await sdk()
   const known = ['client_secret_basic', 'client_secret_post'].find((method) => methods?.includes(method))
   const isPublic = !methods || methods.includes('none') || known === undefined
-  return asking(`the authorization server at ${new URL(issuer).origin}`, () =>
+  return asking(serverAt(issuer), () =>
     registerClient(issuer, {
       metadata: metadata as AuthorizationServerMetadata,
       clientMetadata: clientMetadata([redirectUri], isPublic ? 'none' : known),
@@ -327,9 +330,4 @@ function clientMetadata(redirectUris: string[], method: string) {
     token_endpoint_auth_method: method,
     application_type: isNative ? 'native' : 'web',
   }
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

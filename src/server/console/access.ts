@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { parse } from 'hono/utils/cookie'
 import type { AdminPrincipal } from '../../access/admin.ts'
 import { CONSOLE } from './layout.tsx'
 
@@ -70,8 +71,7 @@ function cookie(id: string, seconds: number, isSecure: boolean): string {
 }
 
 function keyIn(cookies = ''): string {
-  const pair = cookies.split(';').find((one) => one.trim().startsWith(`${COOKIE}=`))
-  return digest(pair?.trim().slice(COOKIE.length + 1) ?? '').toString('hex')
+  return digest(parse(cookies, COOKIE)[COOKIE] ?? '').toString('hex')
 }
 
 function digest(text: string): Buffer {
