@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html } from 'hono/html'
 import { CONSOLE } from './console/layout.tsx'
+import { HTML, pageHeaders } from './page-headers.ts'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
 h1{font-size:1.4rem}code{font-size:.9em;overflow-wrap:anywhere}
@@ -17,11 +18,9 @@ export function wantsPage(accept = ''): boolean {
 
 /** The page needs only its own style, and must not be framed. */
 export const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=UTF-8',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  ...HTML,
+  ...pageHeaders(`style-src 'sha256-${styleHash}'; form-action 'none'`),
   'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
 }
 
 /** The page at `/`. @param served addresses of endpoints; undefined: hidden */

@@ -6,8 +6,9 @@ import { HttpResponse } from '../access/http-response.ts'
 import { memory } from '../access/memory.ts'
 import { LoginError } from '../credentials/oauth/client.ts'
 import { readBody } from '../mcp/index.ts'
+import { HTML, pageHeaders } from './page-headers.ts'
 
-/** What the pages for logins of callers have in common. */
+/** Parts that all pages for logins of callers use. */
 
 export const COOKIE = 'plantgw-login'
 /** Maximum bytes of a form, which holds a code. */
@@ -18,13 +19,9 @@ const STYLE =
 const styleHash = createHash('sha256').update(STYLE).digest('base64')
 /** Browsers apply `form-action` to the redirect to the authorization server, too, so it is not set. */
 export const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=UTF-8',
+  ...HTML,
+  ...pageHeaders(`style-src 'sha256-${styleHash}'`),
   'cache-control': 'no-store',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`,
-  // With `no-referrer`, browsers would not say where a form comes from.
-  'referrer-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
 }
 
 export type Html = ReturnType<typeof html>

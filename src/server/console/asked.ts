@@ -7,6 +7,7 @@ import type { Finding } from '../../findings/index.ts'
 import { isObject, type JsonObject, parseVerbatim } from '../../json/index.ts'
 import { readBody } from '../../mcp/index.ts'
 import type { ConfigurationTexts } from '../configuration-texts.ts'
+import { HTML, pageHeaders } from '../page-headers.ts'
 import type { Status } from '../status.ts'
 import type { ConsoleLogins } from './access.ts'
 import { MessagePage } from './layout.tsx'
@@ -58,13 +59,8 @@ export interface Asked {
 
 const POLICY = 'content-security-policy'
 
-export const HEADERS: ResponseHeaders = {
-  [POLICY]:
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  // With `no-referrer`, browsers would not say where a form comes from.
-  'referrer-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
+export const HEADERS = {
+  ...pageHeaders("style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'"),
   'cache-control': 'no-store',
 }
 
@@ -77,9 +73,9 @@ export function page(
   status = 200,
   nonce?: string,
 ): HttpResponse {
-  const policy = HEADERS[POLICY] as string
+  const policy = HEADERS[POLICY]
   const own = nonce === undefined ? policy : policy.replace('style-src', `style-src 'nonce-${nonce}'`)
-  const headers = { ...HEADERS, [POLICY]: own, 'content-type': 'text/html; charset=UTF-8' }
+  const headers = { ...HEADERS, ...HTML, [POLICY]: own }
   return new HttpResponse(status, headers, `<!doctype html>${String(content)}`)
 }
 
