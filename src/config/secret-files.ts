@@ -31,8 +31,8 @@ export function areSecretsCurrent(env: Env): boolean {
 }
 
 /**
- * The variables of folders of secrets, as Docker (`/run/secrets`) and Kubernetes mount them: each file is a variable
- * of its name. Hidden files, such as the `..data` of Kubernetes, and missing folders are ignored.
+ * The variables of folders of secrets, as Docker (`/run/secrets`) and Kubernetes mount them: the name of a
+ * file is the name of a variable. The function ignores missing folders, and hidden files such as Kubernetes' `..data`.
  * @returns `unread`: the files that cannot be read, by their variables, each with the reason
  */
 export function secretVariables(folders: readonly string[]) {

@@ -1,6 +1,6 @@
 import type { McpServer } from './model.ts'
 
-/** What the `type` of an MCP server decides. */
+/** The properties of one `type` of MCP servers. */
 export interface Transport {
   /** The key of the server's address. */
   address: 'command' | 'url'

@@ -35,9 +35,9 @@ interface Entry {
   /** The value that the server refused, until there is another one. */
   refused?: string | undefined
   failed?: { fault: Fault; until: number; subject: string | undefined } | undefined
-  /** A login of which the server has taken a token. */
+  /** The last login whose token the server has taken. */
   taken?: string | undefined
-  /** The last login of which the server has taken no token, and whether the one before was such a login, too. */
+  /** The last login whose tokens the server has only refused, and whether it had refused the login before, too. */
   useless?: { login: string | undefined; at: number; isAgain: boolean } | undefined
   /** When a token was last fetched because a server refused the one before. */
   renewed?: number

@@ -63,7 +63,7 @@ export interface EndpointCheck {
 
 export interface CheckEndpointsOptions {
   env: Env
-  /** Those of the settings: their files read only their own variables. Absent: there are none. */
+  /** The tenants of the settings, whose files read only their own variables. Absent: there are none. */
   tenants?: readonly TenantSettings[] | undefined
   limits: Limits
   log: Logger

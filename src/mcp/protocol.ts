@@ -28,7 +28,7 @@ export function isStatelessRevision(version: unknown): boolean {
   return STATELESS_REVISIONS.includes(version as (typeof STATELESS_REVISIONS)[number])
 }
 
-/** Which revisions have a feature that others lack; as dates, they compare as texts. */
+/** Features that only some revisions have. Revisions are dates, so they compare as texts. */
 const FEATURES = {
   /** JSON-RPC batches; removed in 2025-06-18. */
   batches: (revision) => revision <= '2025-03-26',

@@ -116,7 +116,7 @@ export async function createGateway(
   }
 }
 
-/** What a gateway closes, in this order: closing still produces lines of the audit log, and spans. */
+/** The parts that a gateway closes, in this order: closing still produces lines of the audit log, and spans. */
 const HELD = [
   'reloads',
   'registry',

@@ -51,7 +51,7 @@ export interface Resolved {
 /** A compiled `mcpServers` entry. */
 export interface Definition {
   server: McpServer
-  /** That of its `type`. */
+  /** The transport of its `type`. */
   transport: Transport
   /** Equal for definitions that routers can share; absent: not shared. */
   id?: string

@@ -99,7 +99,7 @@ export class Upstream {
   /** A connection opened to probe the server, reused for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
   #closed = false
-  /** Of the last start; undefined: it has answered since then. */
+  /** The fault of the last start; undefined: the server has answered since then. */
   #failure: string | undefined
   readonly #faults = new Set<string>()
   readonly #masksOf: ReturnType<typeof masksOf>

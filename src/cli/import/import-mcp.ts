@@ -75,7 +75,7 @@ async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promi
   )
 }
 
-/** What to do where a server asks for the login of a person. */
+/** Tells how to log in at the servers that may ask for a person. */
 function loginLines(names: readonly string[]): string[] {
   return [
     '',

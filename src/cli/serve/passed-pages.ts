@@ -17,7 +17,7 @@ const MAX_ADMIN_BODY = 4096
 /** Types of bodies that may last. */
 const LASTING = /^(?:text\/event-stream|application\/x-ndjson)/
 
-/** Bodies of which the process of the client asks for the next piece when the client has room for it. */
+/** Bodies that another process passes on to its clients: it asks for each piece once its client can take more. */
 export class OpenBodies {
   readonly #readers = new Map<number, ReadableStreamDefaultReader<Uint8Array>>()
   #last = 0

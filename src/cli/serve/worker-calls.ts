@@ -84,7 +84,7 @@ export class WorkerCalls implements ConsoleSource {
     return joined((await this.#each((worker) => worker.ask('children', prefix))).flat())
   }
 
-  /** Of one worker, as servers declare the same in all. */
+  /** Asks one worker: a server declares the same to all of them. */
   async declared(prefix: string): Promise<DeclaredList[]> {
     const [worker] = this.serving()
     return worker ? (parseVerbatim(await worker.ask('declared', prefix)) as unknown as DeclaredList[]) : []

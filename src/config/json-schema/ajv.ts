@@ -48,7 +48,7 @@ export function boundedFormat<Format>(name: string, format: Format): Format {
   if (name === 'url') return isUrl as Format
   const check = checkOf(format)
   if (!check || ANY_LENGTH.has(name)) return format
-  // No valid text of these formats is longer, except URIs, of which then only the characters are checked.
+  // Only a URI may be longer, and the gateway checks just the characters of such a URI.
   const bounded = (text: string) => (text.length <= 4096 ? check(text) : (LONG[name]?.(text) ?? false))
   const definition = format as FormatDefinition
   return (

@@ -23,7 +23,7 @@ export interface LoginServer {
   /** Name of its configuration. */
   configuration: string
   name: string
-  /** That of an MCP server. Absent: an API. `person`: an authorization server that says who logs in. */
+  /** The `type` of an MCP server; `person`: an authorization server that says who logs in. Absent: an API. */
   type?: McpServer['type'] | 'person' | undefined
   /** Absent: its tools have whole URLs. */
   url?: string | undefined

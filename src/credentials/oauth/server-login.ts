@@ -52,13 +52,13 @@ export interface LoginParts extends Pick<IssuerParts, 'http' | 'guards' | 'log' 
   onLogin?: ((event: LoginEvent) => void) | undefined
 }
 
-/** What became of a login. */
+/** A change of a login. */
 export interface LoginEvent {
   what: 'granted' | 'denied' | 'refreshed' | 'ended' | 'revoked'
   tenant: string
   configuration: string
   server: string
-  /** Whose login it is; absent: the operator's. */
+  /** The caller who has the login; absent: the operator has it. */
   caller?: string | undefined
   reason?: string | undefined
 }
@@ -68,7 +68,7 @@ export interface LoginCaller {
   /** Unique among the callers of the configuration. */
   key: string
   name: string
-  /** Of its token; absent: it is not of an authorization server. */
+  /** The issuer of the caller's token; absent: no authorization server issued the token. */
   issuer?: string | undefined
   subject?: string | undefined
 }
@@ -95,7 +95,7 @@ export class ServerLogin {
   constructor(
     readonly server: LoginServer,
     readonly parts: LoginParts,
-    /** Whose login it is; absent: the operator's. */
+    /** The caller who has the login; absent: the operator has it. */
     readonly caller?: LoginCaller,
   ) {}
 
@@ -112,7 +112,7 @@ export class ServerLogin {
     return login && login.ended === undefined && !login.wanted?.length ? login.id : undefined
   }
 
-  /** Reports what became of the login. */
+  /** Reports a change of the login. */
   tell(what: LoginEvent['what'], reason?: string): void {
     const { tenant, configuration, name } = this.server
     const about = { tenant, configuration, server: name, caller: this.caller?.name }

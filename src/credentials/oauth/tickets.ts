@@ -22,7 +22,7 @@ import { type Vault, vaultId } from './vault.ts'
  * Elicitation, Phishing).
  */
 
-/** Of pages, below `publicUrl`. */
+/** The path of all pages, below `publicUrl`. */
 export const LOGIN_PAGES = '/_login/'
 /** Milliseconds for which a page can be used. */
 const LIFETIME = 600_000
@@ -53,10 +53,10 @@ export interface Ticket {
   sees?: true
 }
 
-/** What a browser gets: it goes elsewhere, or has to enter a code, or is done. */
+/** The next step of a browser: it goes to another address, enters the code again, or is done. */
 export type Turn = { to: string } | { wrong: string } | { done: Ticket }
 
-/** Of a page that is not there any more. */
+/** The message for a page that has ended. */
 export const GONE =
   'this page cannot be used any more: its login has succeeded or failed, or the page is older than ten minutes. Call the tool again to get another page'
 
@@ -77,7 +77,7 @@ interface Page {
 interface Pages {
   /** A client that asks again gets the same page. */
   open: Map<string, Open>
-  /** Those that are being made. */
+  /** The pages under construction. */
   making: Map<string, Promise<Open | Fault>>
   /** Sessions that wait for a login. */
   waiting: Map<string, Set<() => void>>

@@ -12,7 +12,7 @@ export interface PrefixBudget {
   saved: number
 }
 
-/** What the prefixes cost models, and what the gateway saves. @param left prefixes that are not shown */
+/** The page about the tokens that each prefix costs models, and that the gateway saves. @param left prefixes that are not shown */
 export function BudgetPage({ budgets, left }: { budgets: readonly PrefixBudget[]; left: number }) {
   const most = (values: readonly number[]) => Math.max(1, ...values)
   const mostListed = most(budgets.flatMap(({ whole }) => (typeof whole === 'number' ? whole : [])))
@@ -54,7 +54,7 @@ interface BarProps {
   saved: number
   /** Tokens of a whole bar. */
   most: number
-  /** What saves. */
+  /** The settings that save tokens. */
   by: string
 }
 

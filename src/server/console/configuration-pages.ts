@@ -9,7 +9,7 @@ import { TableRefused } from '../shared-parts.ts'
 import { type Asked, HEADERS, missing, objectIn, page, refusal } from './asked.ts'
 import { ConfigurationPage, ConfigurationsPage, DiffPage } from './configurations.tsx'
 
-/** What scripts are answered after a change. */
+/** The answer to scripts after a change. */
 interface Outcome {
   message: string
   lines?: string[]
@@ -143,7 +143,7 @@ export async function reload(asked: Asked): Promise<HttpResponse> {
   return answer(200, await reloaded(asked))
 }
 
-/** What a reload changed and refused of the configurations that this administrator may see. */
+/** The changes and refusals of a reload, of the configurations that this administrator may see. */
 async function reloaded({ parts, principal: { tenant } }: Asked): Promise<Outcome> {
   const before = [...parts.table().prepared.values()]
   const made = await parts.reload().catch((error: Error) => error)

@@ -212,7 +212,7 @@ interface DiffProps {
   to: string
 }
 
-/** What changed from one version to another. */
+/** The page about the changes from one version to another. */
 export function DiffPage({ at, diff, from, to }: DiffProps) {
   const { place, identity } = at
   const lines = diff.split('\n')

@@ -107,7 +107,7 @@ export function Table<Row>({ label, heads, rows, cells }: TableProps<Row>) {
   )
 }
 
-/** What a page leaves out. @param count may be negative */
+/** Says how many rows a page leaves out. @param count may be negative */
 export function More({ count }: { count: number }) {
   if (count <= 0) return null
   return (

@@ -22,7 +22,7 @@ interface OverviewProps {
   hasLogin: boolean
 }
 
-/** What runs, how it does, and what needs attention. */
+/** The first page: prefixes, their traffic, and problems that need attention. */
 export function OverviewPage(props: OverviewProps) {
   const { status, unready, hasLogin, findings, replicas } = props
   const { version, generation, swappedAt, startedAt, sessions, workers } = status
@@ -84,7 +84,7 @@ export function OverviewPage(props: OverviewProps) {
   )
 }
 
-/** What a reload refused, and where its errors are. */
+/** The configurations that a reload refused, with the places of their errors. */
 function Refused({ refused, findings }: Pick<Status['reloads'][number], 'refused' | 'findings'>) {
   const errors = findings.filter(({ severity }) => severity === 'error')
   return (

@@ -24,7 +24,7 @@ export interface Minute {
   saved: number
 }
 
-/** What one process has recorded. */
+/** The records of one process. */
 export interface Recorded {
   /** The current minute, since 1970. */
   minute: number
@@ -36,7 +36,7 @@ export interface Recorded {
 
 /** The calls of this process, or of all workers. */
 export interface CallHistory {
-  /** Of each process. */
+  /** Gives the records of each process. */
   recorded(): Promise<readonly Recorded[]>
   /** One of the last calls, with its contents if they are recorded. */
   recordedCall(id: string): Promise<RecordedCall | undefined>

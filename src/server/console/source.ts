@@ -5,7 +5,7 @@ import type { DeclaredList, ServerChildren } from '../../upstream/index.ts'
 import { ask, type OwnRequest } from './own-client.ts'
 import type { CallHistory, Recorder } from './recorder.ts'
 
-/** What the console asks of this process, or of all workers. */
+/** The questions of the console to this process, or to all workers. */
 export interface ConsoleSource extends CallHistory {
   /** Sends a request as a client does, in one of the processes. @returns the JSON-RPC response, or a refusal */
   ask(request: OwnRequest): Promise<JsonObject>
@@ -15,7 +15,7 @@ export interface ConsoleSource extends CallHistory {
   declared(prefix: string): Promise<readonly DeclaredList[]>
 }
 
-/** What this process serves. @param base URL of the gateway for clients */
+/** Answers the questions of the console in this process. @param base URL of the gateway for clients */
 export function ownSource(
   recorder: Recorder,
   { app, base, table }: { app: () => Hono; base: string; table: () => Table },

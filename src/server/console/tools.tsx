@@ -103,7 +103,7 @@ function All({ items, prefix, kind }: Omit<LinkProps, 'item'> & { items: readonl
   )
 }
 
-/** The tools that a search found, and the words because of which. */
+/** The tools that a search found, each with the words that match it. */
 function Found({ found, prefix }: { found: readonly FoundTool[]; prefix: string }) {
   return (
     <Table

@@ -168,7 +168,7 @@ export class PooledSession {
     this.#end(new Fault('lost', `The session with the server ${this.upstream.name} has ended`))
   }
 
-  /** What the server still sends is not for a person who has logged out. */
+  /** A person who has logged out does not get the server's further messages. */
   async #leave(): Promise<void> {
     const header = await this.resolved.credential?.header()
     if (header instanceof Fault && header.login) this.close()

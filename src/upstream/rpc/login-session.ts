@@ -22,7 +22,7 @@ import {
   type UpstreamSessionEvents,
 } from './upstream-session.ts'
 
-/** What clients see of a server whose caller has not logged in: lists of all kinds, which are empty and will change. */
+/** The capabilities that a client sees before its caller has logged in: lists of all kinds, which are empty and will change. */
 export const LISTS_ONLY: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -176,7 +176,7 @@ export class LoginSession implements UpstreamSession {
     const header = await this.options.credential.header()
     if (this.#closed) return
     if (header instanceof Fault && header.login) {
-      // What the server still sends is not for a person who has logged out.
+      // A person who has logged out does not get the server's further messages.
       this.#current?.close()
       this.#current = undefined
       this.#stoodIn = true

@@ -13,7 +13,7 @@ export interface ErrorLine {
   at: number
 }
 
-/** What the children of a server did. */
+/** A record of the children of a server. */
 export class ChildLog {
   /** Children that were started, and those that ended by themselves. */
   started = 0
