@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { test } from 'node:test'
+import { barriers } from '../support/chromium.ts'
 import { call, HOSTILE, OPTIONS, seen } from './in-browser.ts'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const PAGES = [
   '',
   '/tools?prefix=/shop',
@@ -164,10 +162,7 @@ for (const colorScheme of ['light', 'dark'] as const)
     await page.request.post(`${origin}/_console/call`, { data: body })
     for (const path of ALL) {
       await page.goto(`${origin}/_console${path}`)
-      const found = await page.evaluate(
-        `${AXE}; axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
-      )
-      assert.deepEqual(found, [], path)
+      assert.deepEqual(await barriers(page), [], path)
       assert.notEqual(await page.title(), 'owned', path)
     }
     assert.deepEqual(faults, [])

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { openStore } from '../../src/store/index.ts'
 import { KINDS } from '../store/kinds.ts'
-import { chromiumPath, noChromium } from '../support/chromium.ts'
+import { barriers, noChromium } from '../support/chromium.ts'
 import { freePort, plantgw, temporaryFolder } from '../support/process.ts'
+import { OPTIONS, watchedPage } from './in-browser.ts'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const ADMIN = 'an-admin-token-of-30-characters'
-const OPTIONS = { skip: noChromium, timeout: 180_000 }
-
-let browser: Browser
-before(async () => {
-  if (!noChromium) browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] })
-})
-after(() => browser?.close())
 
 const shop = (description: string) => `# Orders of the shop
 name: shop
@@ -50,15 +42,8 @@ async function seen(t: TestContext, cwd: string, settings: object, view: object 
   const gateway = plantgw(t, ['serve', '--skip-invalid', '--settings', 'plantgw.yaml'], { cwd })
   await gateway.until(/_console\?code=[\w-]{32}/)
   const [link = ''] = /http:\S+_console\?code=\S+/.exec(gateway.stdout()) ?? []
-  const context = await browser.newContext(view)
-  t.after(() => context.close())
-  const page = await context.newPage()
-  const faults: string[] = []
-  page.on('pageerror', ({ message }) => faults.push(message))
-  page.on('console', (message) => {
-    // Refused saves are no faults of the page.
-    if (message.type() === 'error' && !/status of 409/.test(message.text())) faults.push(message.text())
-  })
+  // Refused saves are no faults of the page.
+  const { page, faults } = await watchedPage(t, view, /status of 409/)
   await page.goto(link)
   return { page, origin: `http://127.0.0.1:${port}`, faults }
 }
@@ -78,11 +63,6 @@ async function write(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+a')
   await page.keyboard.insertText(text)
 }
-
-const axe = (page: Page) =>
-  page.evaluate(
-    `${AXE}; axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
-  )
 
 test('an error is underlined, a text with it is refused, and a good one is served', OPTIONS, async (t) => {
   const { cwd, file, settings } = folderOf(t)
@@ -152,11 +132,11 @@ for (const colorScheme of ['light', 'dark'] as const)
     for (const width of [1280, 400]) {
       await page.setViewportSize({ width, height: 900 })
       await page.goto(`${origin}/_console/configurations`)
-      assert.deepEqual(await axe(page), [])
+      assert.deepEqual(await barriers(page), [])
       await page.goto(`${origin}/_console/configurations?name=shop`)
       await write(page, shop('Shop').replace('routers:', 'routrs:'))
       await page.locator('.cm-lintRange-error').first().waitFor()
-      assert.deepEqual(await axe(page), [])
+      assert.deepEqual(await barriers(page), [])
       const wide = await page.evaluate('document.documentElement.scrollWidth')
       assert.ok((wide as number) <= width, `${wide} of ${width}`)
       const { PLANTGW_PICTURES: pictures } = process.env

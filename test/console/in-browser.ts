@@ -102,14 +102,7 @@ export async function seen(t: TestContext, view: object = {}, settings: object =
   const { gateway, findings } = await gatewayOver(t, [folder], { console: { contents: true }, ...settings })
   assert.deepEqual(findings, [])
   const port = await listening(t, createServer(getRequestListener(gateway.app.fetch)))
-  const context = await browser.newContext(view)
-  t.after(() => context.close())
-  const page = await context.newPage()
-  const faults: string[] = []
-  page.on('pageerror', ({ message }) => faults.push(message))
-  page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(message.text())
-  })
+  const { page, faults } = await watchedPage(t, view)
   const origin = `http://127.0.0.1:${port}`
   return {
     page,
@@ -118,6 +111,19 @@ export async function seen(t: TestContext, view: object = {}, settings: object =
     gateway,
     write: (text) => writeFileSync(file, text || configuration('Shop')),
   }
+}
+
+/** A new page, and what the browser complains about. @param ignored complaints that are none */
+export async function watchedPage(t: TestContext, view: object, ignored?: RegExp) {
+  const context = await browser.newContext(view)
+  t.after(() => context.close())
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !ignored?.test(message.text())) faults.push(message.text())
+  })
+  return { page, faults }
 }
 
 export const OPTIONS = { skip: noChromium, timeout: 180_000 }

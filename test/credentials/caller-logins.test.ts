@@ -12,7 +12,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type AuthorizationServer, authorizationServer } from '../fixtures/authorization-server.ts'
 import { protectedServer } from '../fixtures/protected-server.ts'
 import { gatewayHere } from '../support/gateway.ts'
-import { Browser, bearer, codeIn, KEY, PUBLIC, rawCall, tokenOf, urlIn } from '../support/logins.ts'
+import { apiOf, Browser, bearer, codeIn, KEY, PUBLIC, rawCall, tokenOf, urlIn } from '../support/logins.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
@@ -51,20 +51,7 @@ async function world(t: TestContext): Promise<World> {
         },
       },
     ],
-    servers: [
-      {
-        name: 'api',
-        baseUrl: `${server.origin}/api`,
-        credentials: {
-          type: 'oauth',
-          for: 'caller',
-          issuer: as.issuer,
-          resource: `${server.origin}/mcp`,
-          scopes: ['plants:read'],
-        },
-      },
-    ],
-    tools: [{ name: 'me', description: 'Says whose the token is', method: 'GET', endpoint: '/me' }],
+    ...apiOf(server, as),
   }
   const vault = { key: KEY, folder: join(folder, 'logins') }
   const audits = ['1', '2'].map((name) => join(folder, `${name}.jsonl`))

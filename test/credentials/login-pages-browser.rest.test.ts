@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
 import { authorizationServer } from '../fixtures/authorization-server.ts'
 import { protectedServer } from '../fixtures/protected-server.ts'
-import { chromiumPath, noChromium } from '../support/chromium.ts'
+import { barriers, chromiumPath, noChromium } from '../support/chromium.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import { codeIn, KEY, PUBLIC, rawCall, urlIn } from '../support/logins.ts'
 import { temporaryFolder } from '../support/process.ts'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const TOKEN = 'ann-token-of-20-characters'
 /** Folder for pictures of the pages, to be looked at. */
 const PICTURES = process.env.PLANTGW_PICTURES
@@ -82,10 +79,5 @@ async function check(page: Page, name: string): Promise<void> {
   const wide = await page.evaluate('document.documentElement.scrollWidth')
   assert.ok(Number(wide) <= 400, `${name} is ${wide} px wide`)
   // The page allows no scripts of its own.
-  const found = (await page.evaluate(`${AXE}; axe.run()`)) as { violations: { id: string }[] }
-  assert.deepEqual(
-    found.violations.map(({ id }) => id),
-    [],
-    name,
-  )
+  assert.deepEqual(await barriers(page), [], name)
 }

@@ -5,12 +5,11 @@ import { test } from 'node:test'
 import { authorizationServer } from '../fixtures/authorization-server.ts'
 import { protectedServer } from '../fixtures/protected-server.ts'
 import { gatewayHere } from '../support/gateway.ts'
-import { Browser, codeIn, rawCall, urlIn } from '../support/logins.ts'
+import { apiOf, Browser, codeIn, KEY, rawCall, urlIn } from '../support/logins.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { ownDatabase, postgresUrl, skipUnless } from '../support/services.ts'
 
 const CALLERS = Array.from({ length: 50 }, (_, i) => `caller-${i}`)
-const KEY = 'a key of the vault with 32 characters'
 const skipped = await skipUnless(postgresUrl())
 
 for (const [store, skip] of [
@@ -26,20 +25,7 @@ for (const [store, skip] of [
     const configuration = {
       name: 'people',
       routers: [{ server: 'api', prefix: '/api', auth: { type: 'bearer', tokens } }],
-      servers: [
-        {
-          name: 'api',
-          baseUrl: `${server.origin}/api`,
-          credentials: {
-            type: 'oauth',
-            for: 'caller',
-            issuer: as.issuer,
-            resource: `${server.origin}/mcp`,
-            scopes: ['plants:read'],
-          },
-        },
-      ],
-      tools: [{ name: 'me', description: 'Says whose the token is', method: 'GET', endpoint: '/me' }],
+      ...apiOf(server, as),
     }
     const settings = {
       vault: { key: KEY, folder: join(temporaryFolder(t), 'logins') },

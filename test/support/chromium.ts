@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { TestContext } from 'node:test'
-import { chromium } from 'playwright-core'
+import { chromium, type Page } from 'playwright-core'
 
 const program = ['chromium', 'google-chrome'].find((name) => !spawnSync(name, ['--version']).error)
 
@@ -9,6 +11,15 @@ export const chromiumPath = program && spawnSync('which', [program], { encoding:
 
 /** Why tests of pages are left out; false where a browser is installed. */
 export const noChromium: string | false = program === undefined && 'no Chromium on this machine'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Barriers for people with screen readers and others that axe finds on a page: the rule, and an element. */
+export function barriers(page: Page): Promise<string[]> {
+  return page.evaluate(
+    `${AXE}; axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+  )
+}
 
 export type Scheme = 'light' | 'dark'
 

@@ -6,12 +6,33 @@ import { Fault } from '../../src/mcp/fault.ts'
 import { HttpClient } from '../../src/net/index.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
 import type { AuthorizationServer } from '../fixtures/authorization-server.ts'
+import type { ProtectedServer } from '../fixtures/protected-server.ts'
 import { open } from './client.ts'
 import { temporaryFolder } from './process.ts'
 
 /** `publicUrl` of the gateways. */
 export const PUBLIC = 'https://tools.example.com'
 export const KEY = 'a key of the vault with 32 characters'
+
+/** An API that lets in people, each with a login of its own, and a tool that says whose the token is. */
+export function apiOf(server: ProtectedServer, as: AuthorizationServer) {
+  return {
+    servers: [
+      {
+        name: 'api',
+        baseUrl: `${server.origin}/api`,
+        credentials: {
+          type: 'oauth',
+          for: 'caller',
+          issuer: as.issuer,
+          resource: `${server.origin}/mcp`,
+          scopes: ['plants:read'],
+        },
+      },
+    ],
+    tools: [{ name: 'me', description: 'Says whose the token is', method: 'GET', endpoint: '/me' }],
+  }
+}
 
 /** A person's browser: it is logged in at the authorization server as `account`. */
 export class Browser {
