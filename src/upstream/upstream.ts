@@ -203,7 +203,6 @@ export class Upstream {
   started(key: string): void {
     this.starts.worked(key)
     this.#failure = undefined
-    this.#options.children.failure = undefined
   }
 
   /** Why the server failed last and has not answered since then, or is not called now; without duplicates. */

@@ -96,7 +96,7 @@ export class StdioChannel implements Channel {
   }
 
   #readOutput(): void {
-    const { log, mask, maxMessage } = this.options
+    const { log, mask, maxMessage, children } = this.options
     const about = this.#about
     const { stdout, ended } = this.#child
     const ignored = sparing<string>((text, left) =>
@@ -111,7 +111,8 @@ export class StdioChannel implements Channel {
       const found = readTexts(text)
       const taken = found.length ? found : readBehind(text)
       // Programs often print on standard output; lines that are not messages are ignored.
-      if (!taken.length) ignored(text)
+      if (taken.length) children.failure = undefined
+      else ignored(text)
       deliver(taken, this.events, log, about)
     }
     const onTooLarge = (head: string, tail: string) => {
