@@ -3,8 +3,8 @@ import { cpuSeconds, type Running, spread, start } from './process.ts'
 import { statelessCall } from './stateless-call.ts'
 
 /**
- * What an open page of the console costs: CPU for each call while a browser follows the calls and loads the page again
- * each second, as `browser.js` does, beside calls without a browser. Rounds take turns, ratios are within a round.
+ * What an open page of the console costs: CPU for each call while a browser loads the page again with each change, as
+ * `browser.js` does, beside calls without a browser. Rounds take turns, ratios are within a round.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const SECONDS = Number(process.env.SECONDS ?? 4)
@@ -13,21 +13,15 @@ const WARM_UP = Number(process.env.WARM_UP ?? 12)
 const PORT = 22_300
 
 const ORIGIN = `http://127.0.0.1:${PORT + 1}`
-/** A browser on one page. @returns a function that closes it */
+/** A browser on one page, which it loads again with each change. @returns a function that closes it */
 async function browse(page: string): Promise<() => void> {
   const end = new AbortController()
   const { signal } = end
-  const events = await fetch(`${ORIGIN}/_console/events`, { signal })
-  events.body?.pipeTo(new WritableStream()).catch(() => {})
+  const { body } = await fetch(`${ORIGIN}/_console/changes`, { signal })
   const load = () =>
-    fetch(ORIGIN + page, { signal, headers: { accept: 'text/html' } })
-      .then((response) => response.text())
-      .catch(() => {})
-  const timer = setInterval(load, 1000)
-  return () => {
-    clearInterval(timer)
-    end.abort()
-  }
+    fetch(ORIGIN + page, { signal, headers: { accept: 'text/html' } }).then((response) => response.text())
+  body?.pipeTo(new WritableStream({ write: async () => void (await load()) })).catch(() => {})
+  return () => end.abort()
 }
 
 /** @returns calls per CPU-second of the gateway */

@@ -4,6 +4,7 @@ import type { LimitName } from '../access/refusals.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { groupBy } from '../text/index.ts'
 import { Approvals } from './approvals.ts'
 import type { KeptStream } from './backend.ts'
 import type { CallLog } from './call-log.ts'
@@ -24,6 +25,13 @@ export interface Listener {
   message(text: string): void
   /** Ends the stream with the result of its request. */
   finish(result: string): void
+}
+
+/** The sessions of one prefix. */
+export interface PrefixSessions {
+  count: number
+  /** Revisions that their clients speak. */
+  revisions: string[]
 }
 
 export interface SessionRegistryOptions extends Partial<Pick<ServerLimits, 'maxSessions'>> {
@@ -187,22 +195,20 @@ export class SessionRegistry {
   counts(): { sessions: number; streams: number } {
     const byPrefix = [...this.sessionsByPrefix().values()]
     return {
-      sessions: byPrefix.reduce((sum, count) => sum + count, 0),
+      sessions: byPrefix.reduce((sum, { count }) => sum + count, 0),
       streams: this.streams.values().filter((isCounted) => isCounted).length,
     }
   }
 
-  sessionsByPrefix(): Map<string, number> {
-    const counts = new Map<string, number>()
-    for (const session of this.sessions.values())
-      if (this.isCounted(session)) counts.set(session.prefix, (counts.get(session.prefix) ?? 0) + 1)
-    return counts
-  }
-
-  /** Revisions of the sessions of a prefix. */
-  revisionsAt(prefix: string): Set<string> {
-    const own = [...this.sessions.values()].filter((one) => one.prefix === prefix && this.isCounted(one))
-    return new Set(own.map(({ revision }) => revision))
+  sessionsByPrefix(): Map<string, PrefixSessions> {
+    const counted = [...this.sessions.values()].filter((one) => this.isCounted(one))
+    const byPrefix = groupBy(counted, ({ prefix }) => prefix)
+    return new Map(
+      [...byPrefix].map(([prefix, own]) => {
+        const revisions = new Set(own.map(({ revision }) => revision))
+        return [prefix, { count: own.length, revisions: [...revisions] }]
+      }),
+    )
   }
 
   /** Closes subscriptions, and the streams of idle sessions; clients may open them again. */

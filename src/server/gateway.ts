@@ -35,12 +35,12 @@ import { type Audit, openAudit } from './audit.ts'
 import { createTexts } from './configuration-texts.ts'
 import { ConsoleLogins } from './console/access.ts'
 import { type Console, createConsole } from './console/console.ts'
-import { Recorder } from './console/recorder.ts'
 import { ownSource } from './console/source.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { clientAddress, otherEndOf } from './http-context.ts'
 import { type LiveOptions, LiveTable, type Made } from './live.ts'
 import { createLoginPages } from './login-pages.ts'
+import { Recorder } from './recorder.ts'
 import { createReloads, type OnReload, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
 import {
@@ -268,7 +268,7 @@ async function serve(
   const cluster = clusterOf(settings, foreignSecrets(log, metrics), shared)
   Object.assign(held, { reloads, cluster })
   const status = statusOf(live, registry, { version, settings, workers, reloads })
-  const sources = { live, registry, readiness, status, app: (): Hono => served, cluster, reloads }
+  const sources = { live, readiness, status, app: (): Hono => served, cluster, reloads }
   const console = consoleOf(options, { ...sources, ...observers })
   const pages = {
     ...credentials,
@@ -342,7 +342,6 @@ interface ConsoleSources {
   app: () => Hono
   cluster: Cluster | undefined
   live: LiveTable
-  registry: SessionRegistry
   readiness: Readiness
   status: AdminRoutesParts['status']
   reloads: Reloads
@@ -351,7 +350,7 @@ interface ConsoleSources {
 
 function consoleOf(
   { settings, paths, store, workers }: GatewayOptions,
-  { live, registry, readiness, status, recorder, app, cluster, reloads, audit }: ConsoleSources,
+  { live, readiness, status, recorder, app, cluster, reloads, audit }: ConsoleSources,
 ): Console {
   const { proxies } = proxiesOf(settings)
   const table = () => live.table
@@ -361,7 +360,6 @@ function consoleOf(
     status: async (principal) => inTurns(await status(principal)),
     unready: () => readiness.unready(),
     findings: () => live.findings,
-    revisionsAt: (prefix) => registry.revisionsAt(prefix),
     replicas: () => cluster?.reach(undefined).others() ?? [],
     source,
     calls: settings.console?.calls ?? isLocal(settings),

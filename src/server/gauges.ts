@@ -138,7 +138,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       help: 'Sessions of clients, by prefix',
       read: () => {
         const { routes } = live().table
-        return [...registry.sessionsByPrefix()].map(([prefix, value]) => {
+        return [...registry.sessionsByPrefix()].map(([prefix, { count: value }]) => {
           const tenant = routes.get(prefix)?.tenant
           return { labels: { prefix: prefix || '/', ...(tenant !== undefined && { tenant }) }, value }
         })

@@ -4,6 +4,7 @@ import type { Share } from '../access/rate.ts'
 import type { Reload, Table } from '../build/types.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Env } from '../config/index.ts'
+import type { PrefixSessions } from '../mcp/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import type { OtherWorkers, ProxyStatus } from '../upstream/index.ts'
 import type { ConsoleSource } from './console/source.ts'
@@ -56,7 +57,7 @@ export interface ServingStatus {
   /** Client sessions. */
   sessions: number
   /** By prefix. */
-  sessionsOf: ReadonlyMap<string, number>
+  sessionsOf: ReadonlyMap<string, PrefixSessions>
   streams: number
   /** Proxied servers, by prefix. */
   upstreams: ReadonlyMap<string, ProxyStatus>

@@ -63,6 +63,8 @@ export interface PrefixStatus {
   tenant: string
   access: Access
   sessions: number
+  /** Revisions of these sessions, the oldest first. */
+  revisions: string[]
   /** Names of HTTP tools. */
   tools?: readonly string[]
   /** State of proxied servers. */
@@ -123,7 +125,7 @@ function workerStatus({ worker, pid, startedAt, connections, sessions }: WorkerS
 }
 
 function sessionsAt(prefix: string, serving: readonly ServingStatus[]): number {
-  return serving.reduce((sum, { sessionsOf }) => sum + (sessionsOf.get(prefix) ?? 0), 0)
+  return serving.reduce((sum, { sessionsOf }) => sum + (sessionsOf.get(prefix)?.count ?? 0), 0)
 }
 
 const STATES = ['idle', 'starting', 'connected', 'failing'] as const
@@ -171,6 +173,9 @@ function prefixStatus(route: Route, base: string, serving: readonly ServingStatu
     tenant,
     access,
     sessions: sessionsAt(prefix, serving),
+    revisions: [
+      ...new Set(serving.flatMap(({ sessionsOf }) => sessionsOf.get(prefix)?.revisions ?? [])),
+    ].sort(),
     ...(proxy ? { upstream: upstream ?? proxy.proxy.status() } : { tools }),
   }
 }

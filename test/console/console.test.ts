@@ -4,9 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { getRequestListener } from '@hono/node-server'
+import { ownEvents } from '../../src/net/index.ts'
 import { gatewayOver } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'
 
 const ADMIN = 'an-admin-token-of-30-characters'
@@ -260,6 +262,56 @@ test('finished calls are told at once', async (t) => {
   await linesOf(await post('/_console/call', CALL))
   await until(/event: call\ndata: \{.*"name":"getPlant".*\}\n\n/)
   await reader.cancel()
+})
+
+test('pages load themselves again after calls', async (t) => {
+  const { origin, post } = await world(t)
+  const left = new AbortController()
+  const seen: (string | undefined)[] = []
+  const follow = async (path: string) => {
+    const { body } = await fetch(`${origin}/_console/${path}`, { signal: left.signal })
+    for await (const { event } of ownEvents(body!.pipeThrough(new TextDecoderStream()))) seen.push(event)
+  }
+  const following = Promise.allSettled([follow('changes'), follow('events')])
+  await until(() => seen.includes('change') && seen.includes('tick'))
+  seen.length = 0
+  for (let i = 0; i < 20; i++) await linesOf(await post('/_console/call', CALL))
+  // Without calls, a change would come with the next tick.
+  await until(() => seen.includes('change') || seen.includes('tick'))
+  assert.deepEqual([...new Set(seen)].sort(), ['call', 'change'])
+  left.abort()
+  await following
+})
+
+test('a client connects by a link, a text for its file, or a command', async (t) => {
+  const { get } = await world(t)
+  const page = async (client: string) =>
+    (await (await get(`/_console/connect?client=${client}`)).text())
+      .replaceAll('&quot;', '"')
+      .replaceAll('&amp;', '&')
+  const code = await page('vscode')
+  assert.match(code, /"servers": \{\n {4}"shop": \{\n {6}"type": "http",\n {6}"url": "http[^"]+\/shop\/mcp"/)
+  const [, link] = /href="vscode:mcp\/install\?([^"]+)"/.exec(code)!
+  const { name, type, url } = JSON.parse(decodeURIComponent(link!))
+  assert.deepEqual([name, type], ['shop', 'http'])
+  assert.match(url, /\/shop\/mcp$/)
+  const [, query] = /href="cursor:\/\/anysphere.cursor-deeplink\/mcp\/install\?([^"]+)"/.exec(
+    await page('cursor'),
+  )!
+  const { config, name: named } = Object.fromEntries(new URLSearchParams(query))
+  assert.deepEqual([named, JSON.parse(atob(config!))], ['shop', { url }])
+  assert.match(await page('codex'), /\[mcp_servers\.shop\]\nurl = /)
+})
+
+test('the link of a prefix that needs a token has the name of its variable, and no token', async (t) => {
+  const auth = { type: 'bearer', tokens: [{ caller: 'alice', token: 'the-token-of-alice-1234' }] }
+  const { get } = await world(t, {}, undefined, { auth })
+  const text = await (await get('/_console/connect?client=vscode')).text()
+  const [, link] = /href="vscode:mcp\/install\?([^"]+)"/.exec(text)!
+  const { headers, inputs } = JSON.parse(decodeURIComponent(link!))
+  assert.deepEqual(headers, { Authorization: `Bearer \${input:plantgw-token}` })
+  assert.equal(inputs[0].password, true)
+  assert.match(text, /--token-env PLANTGW_TOKEN/)
 })
 
 test('an open page does not delay a shutdown', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { LoggedRequest } from '../../src/mcp/index.ts'
 import { boundedStream } from '../../src/server/console/asked.ts'
 import { expanded } from '../../src/server/console/items.ts'
-import { Recorder } from '../../src/server/console/recorder.ts'
+import { Recorder } from '../../src/server/recorder.ts'
 
 const LINK = 'https://gw.example/_login/Abcdefghijklmnopqrstuvwxyz'
 

@@ -23,7 +23,7 @@ const OF_DAY = new Set([
   'src/plants/lowdb.ts',
   'src/server/audit.ts',
   'src/server/console/layout.tsx',
-  'src/server/console/recorder.ts',
+  'src/server/recorder.ts',
   'src/server/gateway.ts',
   'src/server/status.ts',
   'src/telemetry/otel.ts',

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
 import type { RecordedCall } from '../../mcp/index.ts'
 import { type OwnRequest, refusal } from '../../server/console/own-client.ts'
-import type { Recorded } from '../../server/console/recorder.ts'
 import type { ConsoleSource } from '../../server/console/source.ts'
+import type { Recorded } from '../../server/recorder.ts'
 import { groupBy } from '../../text/index.ts'
 import type { DeclaredList, ServerChildren } from '../../upstream/index.ts'
 import {

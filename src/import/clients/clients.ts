@@ -26,6 +26,8 @@ export interface Client {
   entry(endpoint: Endpoint, platform: NodeJS.Platform): JsonObject
   /** Inputs for which the client asks the user; absent: none. */
   inputs?(endpoint: Endpoint): JsonObject[]
+  /** A link with which the client adds a server; absent: it has none. */
+  installLink?(endpoint: Endpoint): string
   /** The remaining step for the user, as a sentence. */
   next: string
 }
@@ -40,6 +42,21 @@ const prefixed = (name: string) => `\${env:${name}}`
 
 /** `PLANTGW_TOKEN` → `plantgw-token`, the id of an input in a file of VS Code. */
 const inputId = (tokenEnv: string) => tokenEnv.toLowerCase().replaceAll('_', '-')
+
+/** The form of Cursor, and of Devin Desktop. */
+function inCursor(one: Endpoint): JsonObject {
+  return { url: one.url, ...bearer(one, prefixed) }
+}
+
+function inVsCode(one: Endpoint): JsonObject {
+  return { type: 'http', url: one.url, ...bearer(one, (name) => `\${input:${inputId(name)}}`) }
+}
+
+function vsCodeInputs({ tokenEnv }: Endpoint): JsonObject[] {
+  if (tokenEnv === undefined) return []
+  const description = `${tokenEnv} of plantgw`
+  return [{ type: 'promptString', id: inputId(tokenEnv), description, password: true }]
+}
 
 /** Where applications of a desktop keep their files. */
 function applications({ platform, home, env }: Places): string {
@@ -84,7 +101,11 @@ const CLIENTS = {
     key: 'mcpServers',
     file: (at) => below(at, at.home, '.cursor', 'mcp.json'),
     project: '.cursor/mcp.json',
-    entry: (one) => ({ url: one.url, ...bearer(one, prefixed) }),
+    entry: inCursor,
+    installLink: (one) => {
+      const config = Buffer.from(JSON.stringify(inCursor(one))).toString('base64')
+      return `cursor://anysphere.cursor-deeplink/mcp/install?${new URLSearchParams({ name: one.name, config })}`
+    },
     next: 'Cursor reads the file at once; switch the server on in its settings, under MCP.',
   },
   vscode: {
@@ -93,18 +114,13 @@ const CLIENTS = {
     key: 'servers',
     file: (at) => below(at, applications(at), 'Code', 'User', 'mcp.json'),
     project: '.vscode/mcp.json',
-    entry: (one) => ({ type: 'http', url: one.url, ...bearer(one, (name) => `\${input:${inputId(name)}}`) }),
-    inputs: ({ tokenEnv }) =>
-      tokenEnv === undefined
-        ? []
-        : [
-            {
-              type: 'promptString',
-              id: inputId(tokenEnv),
-              description: `${tokenEnv} of plantgw`,
-              password: true,
-            },
-          ],
+    entry: inVsCode,
+    inputs: vsCodeInputs,
+    installLink: (one) => {
+      const { name } = one
+      const server = { name, ...inVsCode(one), inputs: vsCodeInputs(one) }
+      return `vscode:mcp/install?${encodeURIComponent(JSON.stringify(server))}`
+    },
     next: 'Start the server in VS Code: "MCP: List Servers" of the command palette.',
   },
   windsurf: {
@@ -121,7 +137,7 @@ const CLIENTS = {
     key: 'mcpServers',
     file: (at) => below(at, configurations(at), 'devin', 'mcp_config.json'),
     project: '.devin/mcp_config.json',
-    entry: (one) => ({ url: one.url, ...bearer(one, prefixed) }),
+    entry: inCursor,
     next: 'Open the MCP list of Devin Desktop.',
   },
   codex: {

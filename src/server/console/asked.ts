@@ -19,8 +19,6 @@ export interface ConsoleParts {
   unready: () => string | undefined
   /** Findings of the last reading of the configurations. */
   findings: () => readonly Finding[]
-  /** Revisions of the sessions of a prefix. */
-  revisionsAt: (prefix: string) => ReadonlySet<string>
   /** Addresses of the replicas that this one knows. */
   replicas: () => readonly string[]
   source: ConsoleSource

@@ -15,26 +15,15 @@ async function refresh() {
   byId('main').replaceWith(document.adoptNode(next.getElementById('main')))
 }
 
-/** Follows the calls while the page is seen: a browser has few connections for all its tabs. */
+/** Follows changes while the page is seen: a browser has few connections for all its tabs. */
 function follow() {
   let source
-  let isDue = false
-  const soon = () => {
-    // Several calls in one second cause one load.
-    if (isDue) return
-    isDue = true
-    setTimeout(() => {
-      isDue = false
-      refresh()
-    }, 1000)
-  }
   const update = () => {
     source?.close()
     source = undefined
     if (document.hidden) return
-    source = new EventSource(`${CONSOLE}/events`)
-    source.addEventListener('call', soon)
-    source.addEventListener('tick', refresh)
+    source = new EventSource(`${CONSOLE}/changes`)
+    source.addEventListener('change', refresh)
   }
   document.addEventListener('visibilitychange', update)
   update()

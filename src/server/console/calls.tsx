@@ -37,12 +37,12 @@ export function CallsPage({ calls, query, outcome }: CallsProps) {
           </a>,
           <code>{call.prefix || '/'}</code>,
           <code>{call.name}</code>,
-          call.caller ?? '–',
+          call.caller,
           <Outcome call={call} />,
           msText(call.ms),
-          call.sentTo ? <code>{call.sentTo}</code> : '–',
-          call.savedTokens ? `${call.savedTokens} tokens` : '–',
-          call.traceId ? <code>{call.traceId}</code> : '–',
+          call.sentTo && <code>{call.sentTo}</code>,
+          call.savedTokens > 0 && `${call.savedTokens} tokens`,
+          call.traceId && <code>{call.traceId}</code>,
         ]}
       />
     </Page>

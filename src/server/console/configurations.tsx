@@ -177,7 +177,7 @@ function Versions({
       label="Versions"
       heads={['Version', 'Written', 'By', 'Why', 'Changes', '']}
       rows={history}
-      cells={({ version, updatedAt, author = '–', message = '–', deleted }) => {
+      cells={({ version, updatedAt, author = '', message = '', deleted }) => {
         const before = history[history.findIndex((one) => one.version === version) + 1]
         const difference = { place, ...(before && { from: before.version }), to: version }
         return [

@@ -7,6 +7,7 @@ import { CLIENT_NAMES } from '../../import/clients/index.ts'
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
 import type { RecordedCall } from '../../mcp/index.ts'
 import { inTurns, tokensIn } from '../../text/index.ts'
+import { countsOf, lastCalls, type PrefixCalls } from '../call-counts.ts'
 import { CONSOLE_FILES, consoleFile } from '../console-files.ts'
 import { COOKIE, type ConsoleLogins } from './access.ts'
 import {
@@ -25,7 +26,6 @@ import { call, complete, render } from './call.ts'
 import { CallPage, CallsPage } from './calls.tsx'
 import { check, configurations, reload, rollback, save } from './configuration-pages.ts'
 import { ConnectPage } from './connect.tsx'
-import { countsOf, lastCalls, type PrefixCalls } from './counts.ts'
 import { ITEM_KINDS, listItems } from './items.ts'
 import { LoginPage } from './layout.tsx'
 import { OverviewPage } from './overview.tsx'
@@ -52,8 +52,10 @@ function pathOf(prefix: string): string {
   return prefix === '/' ? '' : prefix
 }
 
-/** Milliseconds between signs of life of an event stream, with which pages load themselves again. */
+/** Milliseconds between signs of life of an event stream. */
 const TICK = 10_000
+/** Milliseconds after which a page may load itself again. */
+const CHANGE_INTERVAL = 1000
 
 export function createConsole(parts: ConsoleParts): Console {
   const { logins, source } = parts
@@ -67,6 +69,7 @@ export function createConsole(parts: ConsoleParts): Console {
     configurations,
     connect,
     events,
+    changes,
   }
   const scripted: typeof pages = { render, call, complete, check, save, rollback, reload }
   return {
@@ -93,7 +96,7 @@ function file(name: string): HttpResponse {
 
 async function overview(asked: Asked): Promise<HttpResponse> {
   const { c, parts, principal } = asked
-  const { status, unready, source, table, revisionsAt, replicas } = parts
+  const { status, unready, source, table, replicas } = parts
   const { routes } = table()
   const recorded = await source.recorded()
   return page(
@@ -104,7 +107,6 @@ async function overview(asked: Asked): Promise<HttpResponse> {
       replicas: principal.tenant === undefined ? replicas() : [],
       hasLogin: c.req.header('cookie')?.includes(COOKIE) === true,
       callsOf: (prefix) => countsOf(recorded, pathOf(prefix)),
-      revisionsOf: (prefix) => revisionsAt(pathOf(prefix)),
       listOf: (prefix) => {
         const route = routes.get(pathOf(prefix))
         return route && !route.proxy ? route.lists.tools.length : undefined
@@ -131,12 +133,11 @@ async function recordedCall({ parts, principal: { tenant } }: Asked, id: string)
   return tenant === undefined || found?.tenant === tenant ? found : undefined
 }
 
-async function connect({ parts, principal, query }: Asked): Promise<HttpResponse> {
+async function connect({ parts, principal, query, c }: Asked): Promise<HttpResponse> {
   const { prefixes } = await parts.status(principal)
-  const { client = CLIENT_NAMES[0]! } = query
-  return page(
-    ConnectPage({ prefixes, client: CLIENT_NAMES.find((name) => name === client) ?? CLIENT_NAMES[0]! }),
-  )
+  const client = CLIENT_NAMES.find((name) => name === query.client) ?? CLIENT_NAMES[0]!
+  const platform = c.req.header('user-agent')?.includes('Windows') ? 'win32' : 'linux'
+  return page(ConnectPage({ prefixes, client, platform }))
 }
 
 function choiceOf({ prefix, access }: Route): PrefixChoice {
@@ -243,20 +244,53 @@ function argumentsOf(recorded: RecordedCall | undefined): string {
   return '{}'
 }
 
-/** Finished calls as they end, and a tick with which pages load themselves again. */
-function events({ parts, principal: { tenant }, c, ending }: Asked): HttpResponse {
-  const body = boundedStream(
-    async (send, closed) => {
-      const say = (event: string, value: object) =>
-        send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`)
-      const stop = parts.source.follow((call) => {
-        if (tenant === undefined || call.tenant === tenant) say('call', call)
-      })
-      const timer = setInterval(() => say('tick', {}), TICK)
-      say('tick', {})
-      await new Promise((resolve) => closed.addEventListener('abort', resolve, { once: true }))
+/** Finished calls as they end, and signs of life. */
+function events(asked: Asked): HttpResponse {
+  return eventStream(asked, (say, tenant) => {
+    const stop = asked.parts.source.follow((call) => {
+      if (tenant === undefined || call.tenant === tenant) say('call', call)
+    })
+    const timer = setInterval(() => say('tick'), TICK)
+    say('tick')
+    return () => {
       stop()
       clearInterval(timer)
+    }
+  })
+}
+
+/** Tells pages to load themselves again: every ten seconds, and after calls, at most once a second. */
+function changes(asked: Asked): HttpResponse {
+  return eventStream(asked, (say) => {
+    let due = 0
+    const stop = asked.parts.source.follow(() => {
+      due = 0
+    })
+    const timer = setInterval(() => {
+      if (performance.now() < due) return
+      due = performance.now() + TICK
+      say('change')
+    }, CHANGE_INTERVAL)
+    return () => {
+      stop()
+      clearInterval(timer)
+    }
+  })
+}
+
+/** @param start begins to say events. @returns a function that ends it */
+function eventStream(
+  { principal: { tenant }, c, ending }: Asked,
+  start: (say: (event: string, value?: object) => void, tenant: string | undefined) => () => void,
+): HttpResponse {
+  const body = boundedStream(
+    async (send, closed) => {
+      const stop = start(
+        (event, value = {}) => send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`),
+        tenant,
+      )
+      await new Promise((resolve) => closed.addEventListener('abort', resolve, { once: true }))
+      stop()
     },
     AbortSignal.any([c.req.raw.signal, ending]),
   )

@@ -79,7 +79,7 @@ interface TableProps<Row> {
 /** Maximum rows of a page. */
 const MAX_ROWS = 500
 
-/** A table; on narrow screens each cell shows the name of its column. */
+/** A table. On narrow screens each cell shows the name of its column, and those without content are hidden. */
 export function Table<Row>({ label, heads, rows, cells }: TableProps<Row>) {
   if (!rows.length) return <p class="none">None.</p>
   return (

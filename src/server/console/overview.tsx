@@ -1,8 +1,8 @@
 import { loginName } from '../../credentials/oauth/flow.ts'
 import type { Finding } from '../../findings/index.ts'
 import { tokensIn } from '../../text/index.ts'
+import type { PrefixCalls } from '../call-counts.ts'
 import type { Status } from '../status.ts'
-import type { PrefixCalls } from './counts.ts'
 import { Ago, at, Page, Table } from './layout.tsx'
 
 interface OverviewProps {
@@ -14,8 +14,6 @@ interface OverviewProps {
   /** Addresses of other replicas. */
   replicas: readonly string[]
   callsOf: (prefix: string) => PrefixCalls
-  /** Revisions of the sessions of a prefix. */
-  revisionsOf: (prefix: string) => ReadonlySet<string>
   /** Characters of the list of tools of a prefix; undefined: unknown. */
   listOf: (prefix: string) => number | undefined
   /** Whether the browser can log out. */
@@ -110,7 +108,7 @@ function placeText(...parts: (string | number | undefined)[]): string {
   return parts.filter((part) => part !== undefined).join(':')
 }
 
-function Prefixes({ status, callsOf, revisionsOf, listOf }: OverviewProps) {
+function Prefixes({ status, callsOf, listOf }: OverviewProps) {
   return (
     <>
       <h2>Prefixes</h2>
@@ -145,11 +143,11 @@ function Prefixes({ status, callsOf, revisionsOf, listOf }: OverviewProps) {
             ),
             one.access,
             one.sessions,
-            [...new Set([...revisionsOf(one.prefix), ...counted.revisions])].sort().join(', ') || '–',
-            characters === undefined ? '–' : `${tokensIn(characters)} tokens`,
+            [...new Set([...one.revisions, ...counted.revisions])].sort().join(', '),
+            characters !== undefined && `${tokensIn(characters)} tokens`,
             rateText(counted.calls / MINUTES),
             <Sparkline values={counted.minutes} />,
-            counted.p50 === undefined ? '–' : `${msText(counted.p50)} / ${msText(counted.p95 as number)}`,
+            counted.p50 !== undefined && `${msText(counted.p50)} / ${msText(counted.p95 as number)}`,
             counted.errors ? <span class="bad">{counted.errors}</span> : 0,
           ]
         }}
@@ -219,9 +217,7 @@ function Sparkline({ values }: { values: readonly number[] }) {
       role="img"
       aria-label={`${total} calls in ${values.length} minutes`}
     >
-      {values.map((value, i) => (
-        <rect x={i} y={20 - (20 * value) / most} width="0.8" height={(20 * value) / most} />
-      ))}
+      <path d={values.map((value, i) => `M${i},20h.8v${(-20 * value) / most}h-.8`).join('')} />
     </svg>
   )
 }

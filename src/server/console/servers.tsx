@@ -24,7 +24,7 @@ export function ServersPage({ status }: { status: Status }) {
             <span class={state === 'failing' ? 'bad' : 'good'}>{state}</span>,
             sessions,
             connections,
-            pids.length ? pids.map(memoryText).join(', ') : '–',
+            pids.map(memoryText).join(', '),
             <Problems upstream={upstream!} />,
           ]
         }}
@@ -92,7 +92,7 @@ function Children({ server: { running, started, lost, stderr } }: { server: Serv
           label="Processes"
           heads={['Process', 'Memory', 'Started']}
           rows={running}
-          cells={({ pid, ms }) => [pid, residentMiB(pid) ?? '–', agoText(ms)]}
+          cells={({ pid, ms }) => [pid, residentMiB(pid), agoText(ms)]}
         />
       )}
       <h3>Last lines of standard error</h3>
@@ -139,7 +139,7 @@ function Declared({ list: { kind, fault, items = [] } }: { list: DeclaredList })
           rows={changed}
           cells={({ declared, shown, pin }) => [
             <code>{shorten(String(declared.name), 200)}</code>,
-            pin === undefined ? '–' : <span class={pin === 'same' ? 'good' : 'bad'}>{PIN_TEXT[pin]}</span>,
+            pin && <span class={pin === 'same' ? 'good' : 'bad'}>{PIN_TEXT[pin]}</span>,
             shown ? <Difference from={declared} to={shown} /> : 'hidden from clients',
           ]}
         />

@@ -2,8 +2,8 @@ import type { Hono } from 'hono'
 import type { Table } from '../../build/types.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { DeclaredList, ServerChildren } from '../../upstream/index.ts'
+import type { CallHistory, Recorder } from '../recorder.ts'
 import { ask, type OwnRequest } from './own-client.ts'
-import type { CallHistory, Recorder } from './recorder.ts'
 
 /** The questions of the console to this process, or to all workers. */
 export interface ConsoleSource extends CallHistory {

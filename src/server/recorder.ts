@@ -1,7 +1,7 @@
-import { LOGIN_PAGES } from '../../credentials/oauth/tickets.ts'
-import { isObject, type Json, parseVerbatim, stringify } from '../../json/index.ts'
-import type { CallContents, CallRecorder, Exchange, LoggedRequest, RecordedCall } from '../../mcp/index.ts'
-import { tokensIn } from '../../text/index.ts'
+import { LOGIN_PAGES } from '../credentials/oauth/tickets.ts'
+import { isObject, type Json, parseVerbatim, stringify } from '../json/index.ts'
+import type { CallContents, CallRecorder, Exchange, LoggedRequest, RecordedCall } from '../mcp/index.ts'
+import { tokensIn } from '../text/index.ts'
 
 /** Maximum calls that are remembered, and characters of the contents of one call and of all. */
 export const MAX_CALLS = 500

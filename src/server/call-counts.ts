@@ -1,5 +1,5 @@
-import type { RecordedCall } from '../../mcp/index.ts'
-import { tokensIn } from '../../text/index.ts'
+import type { RecordedCall } from '../mcp/index.ts'
+import { tokensIn } from '../text/index.ts'
 import { MAX_CALLS, MINUTES, type Minute, type Recorded } from './recorder.ts'
 
 export interface PrefixCalls {
