@@ -1,7 +1,7 @@
 import { lintPractice, secretsIn } from '../checks/practice/index.ts'
 import { qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
-import { tokensIn } from '../text/index.ts'
+import { counted, numberText, tokensIn } from '../text/index.ts'
 import type { Prepared } from './types.ts'
 
 export type PracticeOptions = Parameters<typeof lintPractice>[1] & CostOptions
@@ -46,13 +46,9 @@ function costsOf(
     const isSearched = type === 'search' || (type === 'auto' && tokens > above)
     if (!route || isSearched || tokens <= toolListTokens) return []
     const range = read.locate(['routers', i, 'prefix'])
-    const many = `${route.tools.length} ${route.tools.length === 1 ? 'tool' : 'tools'}`
-    const message = `the ${many} of \`${prefix}\` cost a model about ${grouped(tokens)} tokens (${grouped(characters)} characters) by their list`
-    const hint = `Write \`discovery: {type: auto}\`, split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
+    const many = counted(route.tools.length, 'tool')
+    const message = `the ${many} of \`${prefix}\` cost a model about ${numberText(tokens)} tokens (${numberText(characters)} characters) by their list`
+    const hint = `Write \`discovery: {type: auto}\`, split them over several prefixes, or shorten their descriptions; ${numberText(toolListTokens)} is the limit`
     return [finding('tool-list-size', file, message, { ...(range && { range }), hint })]
   })
-}
-
-function grouped(number: number): string {
-  return number.toLocaleString('en-US')
 }

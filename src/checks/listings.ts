@@ -10,7 +10,7 @@ import {
   serversOf,
 } from '../config/index.ts'
 import { type Finding, type Reporter, reporter, suggest } from '../findings/index.ts'
-import { quote, type Steps } from '../text/index.ts'
+import { counted, plural, quote, type Steps } from '../text/index.ts'
 import { type Read, toolNames } from './check.ts'
 import { MAX_TOOL_NAME } from './practice/naming.ts'
 
@@ -201,12 +201,11 @@ function reportLong(
     .filter((name) => name.length > MAX_TOOL_NAME)
   const [first] = shown
   if (first === undefined) return
-  const [subject, verb] =
-    shown.length === 1 ? ['1 tool', 'has a name'] : [`${shown.length} tools`, 'have names']
+  const named = plural(shown.length, 'has a name', 'have names')
   report({
     code: 'name-length',
     path,
-    message: `${subject} of ${quote(server)} ${verb} of more than the ${MAX_TOOL_NAME} characters that model providers allow, such as ${quote(first)} (${first.length})`,
+    message: `${counted(shown.length, 'tool')} of ${quote(server)} ${named} of more than the ${MAX_TOOL_NAME} characters that model providers allow, such as ${quote(first)} (${first.length})`,
     hint: 'Shorten the name of the server, or rename the tools with `toolOverrides`',
   })
 }

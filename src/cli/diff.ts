@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import { qualifiedName } from '../config/index.ts'
-import { printableLines } from '../findings/frame.ts'
+import { printableLines } from '../text/index.ts'
 import { askAdmin } from './ask-admin.ts'
 import { NAME_HELP } from './config/context.ts'
 import { diffStore, type StoreDiffFlags } from './config/store-diff.ts'

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
-import { printableLines } from '../findings/frame.ts'
+import { printableLines } from '../text/index.ts'
 import { withEnvFiles } from './env-files.ts'
 import EXAMPLES from './examples.json' with { type: 'json' }
 import { VERSION } from './own-command.ts'

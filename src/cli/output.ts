@@ -1,9 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { maskSecrets, secretsIn } from '../checks/practice/leaked-secrets.ts'
-import { printable } from '../findings/frame.ts'
 import { type Finding, formatText } from '../findings/index.ts'
-import { printableJson } from '../text/index.ts'
+import { plural, printable, printableJson } from '../text/index.ts'
 
 /** Whether a stream should be coloured: by `NO_COLOR` and `FORCE_COLOR`, else only on a terminal. */
 export function wantsColor(stream: { isTTY?: boolean | undefined }, env = process.env): boolean {
@@ -78,7 +77,7 @@ export function columns(rows: readonly (readonly string[])[], widest: readonly n
 export function writeNew(files: ReadonlyMap<string, string>, force = false): void {
   const taken = [...files.keys()].filter((path) => isThere(path))
   if (taken.length > 0 && !force) {
-    const verb = taken.length === 1 ? 'exists' : 'exist'
+    const verb = plural(taken.length, 'exists', 'exist')
     const names = taken.slice(0, 5).join(', ')
     const more = taken.length > 5 ? ` and ${taken.length - 5} more` : ''
     throw new Error(`${names}${more} already ${verb}; nothing was written`)

@@ -6,8 +6,7 @@ import { envOfTenant } from '../config/tenant-env.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject, type Json, stringify } from '../json/index.ts'
 import { replaceFile } from '../store/file.ts'
-import { shorten } from '../text/index.ts'
-import { printable } from './call/printable.ts'
+import { counted, printableLines, shorten } from '../text/index.ts'
 import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { addHeader, untilInterrupted } from './options.ts'
 import { failureOf, printFindings } from './output.ts'
@@ -105,14 +104,14 @@ async function pinAll(
     const declared = await pinned(target, flags, signal)
     if (signal.aborted) throw new Error('cancelled')
     if (typeof declared === 'string') {
-      process.stderr.write(`plantgw: ${name}: ${printable(declared)}\n`)
+      process.stderr.write(`plantgw: ${name}: ${printableLines(declared)}\n`)
       unpinned.push(name)
       continue
     }
     const changes = changesOf(Object.hasOwn(servers, name) ? servers[name] : undefined, declared)
     if (changes.length) same = false
     process.stdout.write(`${name}: ${summary(declared, changes.length)}\n`)
-    for (const line of changes) process.stdout.write(`${printable(line)}\n`)
+    for (const line of changes) process.stdout.write(`${printableLines(line)}\n`)
     servers[name] = declared
     if (JSON.stringify(declared).includes(JSON.stringify(process.cwd()).slice(1, -1)))
       process.stderr.write(`plantgw: ${name}: ${NAMES_FOLDER}\n`)
@@ -153,10 +152,7 @@ async function pinned(
 }
 
 function summary({ tools, prompts }: Declared, changes: number): string {
-  const count = (all: object, one: string) => {
-    const { length } = Object.keys(all)
-    return `${length} ${length === 1 ? one : `${one}s`}`
-  }
+  const count = (all: object, one: string) => counted(Object.keys(all).length, one)
   return `${count(tools, 'tool')}, ${count(prompts, 'prompt')}${changes ? '' : ', as pinned'}`
 }
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Notifier, Settings, SettingsFlags } from '../config/index.ts'
-import { printable, printableLines } from '../findings/frame.ts'
 import { notify } from '../notify/send.ts'
+import { printable, printableLines } from '../text/index.ts'
 import { adminUrlOf, loadSettings, settingsOption } from './settings.ts'
 
 interface ReloadFlags extends SettingsFlags {

@@ -14,8 +14,8 @@ import {
 } from '../discovery/index.ts'
 import { hasErrors, palette } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
+import { numberText, plural, printableLines } from '../text/index.ts'
 import { createToolFilter } from '../upstream/tool-filter.ts'
-import { printable } from './call/printable.ts'
 import { accessOptions, listTools, type TargetFlags, withTarget } from './call/target.ts'
 import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { environmentOf } from './env-files.ts'
@@ -75,12 +75,12 @@ interface Result {
 function textOf(results: readonly Result[], tools: number): string {
   const { bold, dim } = palette(wantsColor(process.stdout))
   const lines = results.flatMap(({ rank, name, group, summary, matches }) => [
-    `${String(rank).padStart(3)}  ${bold(printable(name))}${group ? `  ${printable(group)}` : ''}`,
-    ...(summary ? [`     ${printable(summary.replace(/\s+/g, ' '))}`] : []),
-    ...matches.map((match) => dim(`       ${printable(matchText(match))}`)),
+    `${String(rank).padStart(3)}  ${bold(printableLines(name))}${group ? `  ${printableLines(group)}` : ''}`,
+    ...(summary ? [`     ${printableLines(summary.replace(/\s+/g, ' '))}`] : []),
+    ...matches.map((match) => dim(`       ${printableLines(matchText(match))}`)),
   ])
-  const many = tools.toLocaleString('en-US')
-  return `${[...lines, `${results.length} of ${many} ${tools === 1 ? 'tool' : 'tools'}`].join('\n')}\n`
+  const all = `${numberText(tools)} ${plural(tools, 'tool')}`
+  return `${[...lines, `${results.length} of ${all}`].join('\n')}\n`
 }
 
 function matchText({ word, matched, fields }: Match): string {
@@ -160,7 +160,7 @@ async function ofServer(
   const { server } = target
   const answer = await declaredBy(target, headers, signal)
   if (typeof answer === 'string') {
-    process.stderr.write(`plantgw: ${printable(server.name)}: ${printable(answer)}\n`)
+    process.stderr.write(`plantgw: ${printableLines(server.name)}: ${printableLines(answer)}\n`)
     return []
   }
   const filter = createToolFilter(server)

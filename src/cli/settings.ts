@@ -11,8 +11,8 @@ import {
   type Source,
 } from '../config/index.ts'
 import type { Vault } from '../credentials/oauth/vault.ts'
-import { printable } from '../findings/frame.ts'
 import { hasErrors } from '../findings/index.ts'
+import { printable } from '../text/index.ts'
 import { environmentOf } from './env-files.ts'
 import { printFindings } from './output.ts'
 import { readInTime, readNamed } from './read-in-time.ts'

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { type Place, type Report, suggest } from '../findings/index.ts'
 import { isObject, type Json, type JsonObject, pointerSegments, valueAt } from '../json/index.ts'
-import { nearest, quote, quoteAll, shorten } from '../text/index.ts'
+import { nearest, plural, quote, quoteAll, shorten } from '../text/index.ts'
 import { type Advice, foreignTypeHint, meantValue } from './misplaced.ts'
 import type { Path } from './model.ts'
 import type { LoadedSchema } from './schemas.ts'
@@ -67,7 +67,7 @@ export function unknownKeys(
     code: 'unknown-key',
     path: [...path, keys[0]!],
     isKey: true,
-    message: `unknown key${keys.length > 1 ? 's' : ''} ${keys.map(quote).join(' and ')} in ${objectNoun(path, schema)}`,
+    message: `unknown ${plural(keys.length, 'key')} ${keys.map(quote).join(' and ')} in ${objectNoun(path, schema)}`,
     ...(suggestion === undefined ? {} : { suggestion }),
     ...(fix && { fix }),
     hint,

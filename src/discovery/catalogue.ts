@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, plain, stringify } from '../json/index.ts'
-import { inTurns, nearest, pause, proposal, shorten, tokensIn } from '../text/index.ts'
+import { inTurns, nearest, numberText, pause, plural, proposal, shorten, tokensIn } from '../text/index.ts'
 import {
   DEFAULT_RESULTS,
   DESCRIBE,
@@ -68,7 +68,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
     const hits = built.search(queries, { limit, accepts })
     const lines = hits.map(({ at }) => lineOf(tools[at]!))
     const among =
-      group === undefined ? countText(tools.length) : `${countText(groups.get(group)!)} in ${group}`
+      group === undefined ? numberText(tools.length) : `${numberText(groups.get(group)!)} in ${group}`
     const found = hits.length > 0 ? hits.map(({ at }) => words[at]) : words
     const places = countsOf(found, byGroup)
     const rest = places.size > 0 ? `; groups: ${countsText(places, MAX_RESULTS)}` : ''
@@ -241,7 +241,7 @@ function overviewOf(words: readonly (ToolWords | undefined)[]): string {
     const groups = servers.get(server) ?? new Map<string, number>()
     servers.set(server, groups.set(group, (groups.get(group) ?? 0) + 1))
   }
-  const total = `${countText(words.length)} ${words.length === 1 ? 'tool' : 'tools'}.`
+  const total = `${numberText(words.length)} ${plural(words.length, 'tool')}.`
   const all = [...servers]
   const [only] = all
   if (all.length === 1 && only) return only[1].size > 1 ? `${total} Groups: ${countsText(only[1])}` : total
@@ -259,13 +259,9 @@ function overviewOf(words: readonly (ToolWords | undefined)[]): string {
 /** `repos (201), actions (183), 4 more`: largest first, equal ones by name. */
 function countsText(counts: ReadonlyMap<string, number>, most = MAX_GROUPS): string {
   const sorted = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
-  const shown = sorted.slice(0, most).map(([name, n]) => `${shorten(name, 60)} (${countText(n)})`)
+  const shown = sorted.slice(0, most).map(([name, n]) => `${shorten(name, 60)} (${numberText(n)})`)
   const left = sorted.length - shown.length
   return [...shown, ...(left > 0 ? [`${left} more`] : [])].join(', ')
-}
-
-function countText(count: number): string {
-  return count.toLocaleString('en-US')
 }
 
 /** The tools that `tools/list` shows: all tools, only discovery and pinned tools, or automatically by size. */

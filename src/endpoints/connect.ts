@@ -12,6 +12,7 @@ import {
   judgeLiteral,
   NetFault,
 } from '../net/index.ts'
+import { counted } from '../text/index.ts'
 import { connectionFault, type StepFault, silence } from './faults.ts'
 import { failed, type Run, type Step } from './types.ts'
 
@@ -148,7 +149,7 @@ async function secure(
     )
   }
   const days = Math.floor((end - Date.now()) / DAY)
-  const left = `${days} ${days === 1 ? 'day' : 'days'} left`
+  const left = `${counted(days, 'day')} left`
   const detail = `${secured.getProtocol()}, the certificate has ${left}`
   const soon = `the certificate of ${at} expires on ${until}: ${left}`
   const hint = 'Renew it, and find out why it was not renewed automatically'

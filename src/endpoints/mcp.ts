@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../json/index.ts'
 import { Cancellation, Fault, METHOD_NOT_FOUND, ownRequest, STATELESS_REVISIONS } from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
 import { type Connection, guardsOfCommands, type HttpRequest } from '../net/index.ts'
-import { quote } from '../text/index.ts'
+import { counted, quote } from '../text/index.ts'
 import {
   type Definition,
   handshakeRefused,
@@ -81,7 +81,7 @@ async function greet(
     if (tools instanceof Fault) return tools.message
     if (typeof tools === 'string')
       return [handshake, failed('tools', 'mcp-handshake', tools, 'See the log of the server')]
-    const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
+    const count = counted(tools.length, 'tool')
     return [handshake, { name: 'tools', status: 'ok', detail: [count, ...faultsOf(tools)].join('; ') }]
   })
   if (typeof found === 'string') return found

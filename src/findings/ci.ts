@@ -1,8 +1,7 @@
 import { pathToFileURL } from 'node:url'
-import { printableJson } from '../text/index.ts'
+import { printable, printableJson, printableLines } from '../text/index.ts'
 import { CODES, type CodeInfo } from './codes.ts'
 import type { Finding, Fix, Range } from './finding.ts'
-import { printable, printableLines } from './frame.ts'
 
 const COMMANDS = { error: 'error', warning: 'warning', info: 'notice' } as const
 

@@ -1,8 +1,8 @@
 import { Chalk, type ChalkInstance } from 'chalk'
-import { lineStarts, printableJson } from '../text/index.ts'
+import { counted, lineStarts, printable, printableJson } from '../text/index.ts'
 import { CODES, checkOf, type FindingCode } from './codes.ts'
 import { countFindings, type Finding, type Range } from './finding.ts'
-import { frameOf, type Lines, printable } from './frame.ts'
+import { frameOf, type Lines } from './frame.ts'
 
 const STYLES = ['bold', 'dim', 'red', 'green', 'yellow', 'blue', 'cyan'] as const
 
@@ -91,13 +91,14 @@ function frameLines({ file, range }: { file: string; range?: Range }, style: Sty
 function summary(findings: readonly Finding[], { red, yellow, blue, green }: Palette): string {
   const { error, warning, info, files } = countFindings(findings)
   if (findings.length === 0) return green('no findings')
-  const counts = [count(error, 'error'), count(warning, 'warning'), count(info, 'note')].filter(Boolean)
+  const amounts = [
+    [error, 'error'],
+    [warning, 'warning'],
+    [info, 'note'],
+  ] as const
+  const counts = amounts.filter(([amount]) => amount > 0).map(([amount, noun]) => counted(amount, noun))
   const paint = error ? red : warning ? yellow : blue
-  return paint(`${counts.join(', ')} in ${count(files, 'file')}`)
-}
-
-function count(amount: number, noun: string): string {
-  return amount === 0 ? '' : `${amount} ${noun}${amount === 1 ? '' : 's'}`
+  return paint(`${counts.join(', ')} in ${counted(files, 'file')}`)
 }
 
 /**

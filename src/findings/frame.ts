@@ -1,3 +1,4 @@
+import { printable } from '../text/index.ts'
 import type { Range } from './finding.ts'
 
 /** A file, with the offset of each line's first character. */
@@ -102,18 +103,6 @@ function cut(cells: readonly Cell[], from: number, width: number, more: boolean)
   if (right && shown.length) texts[texts.length - 1] = '…'.padEnd(shown.at(-1)!.width, ' ')
   const pad = shown.length ? ' '.repeat(shown[0]!.column - from) : ''
   return (pad + texts.join('')).trimEnd()
-}
-
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g
-
-/** As `printable`, but line ends and tabs stay. */
-export function printableLines(text: string): string {
-  return text.replace(/(?:[^\r\n\t]|\r(?!\n))+/g, printable)
-}
-
-/** Replaces characters that would move the cursor, colour the terminal or change the direction of the text. */
-export function printable(text: string): string {
-  return text.replace(CONTROL, '\ufffd')
 }
 
 const WIDE =

@@ -22,5 +22,4 @@ export {
   unsetValues,
 } from './finding.ts'
 export { explain, formatJson, formatText, listCodes, palette } from './format.ts'
-export { printableLines } from './frame.ts'
 export { applyIgnores, select } from './ignore.ts'

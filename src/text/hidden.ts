@@ -33,16 +33,28 @@ function belongs(text: string, found: string, at: number): boolean {
   return (found === '\u200d' || found === '\u200c') && JOINS.test(text.slice(Math.max(0, at - 2), at))
 }
 
-/** Characters that control a terminal and that JSON leaves unescaped. */
-const UNESCAPED = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g
+/** Characters beyond ASCII that control a terminal or the direction of text, or end a line for some readers. */
+const STEERING = String.raw`\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff`
+const UNESCAPED = new RegExp(`[${STEERING}]`, 'g')
+const CONTROL = new RegExp(`[\\0-\\x1f${STEERING}]`, 'g')
 /** The only one of them in ASCII. */
 const DELETE = '\u007f'
 
-/** The same JSON with escapes for what would steer a terminal, or end a line for some readers. */
+/** The same JSON with escapes for characters that would control a terminal. */
 export function printableJson(json: string): string {
   // Nearly every line of a log is ASCII, which its size shows.
   if (Buffer.byteLength(json) === json.length && !json.includes(DELETE)) return json
   return json.replace(UNESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Replaces characters that would move the cursor, colour the terminal or change the direction of the text. */
+export function printable(text: string): string {
+  return text.replace(CONTROL, '\ufffd')
+}
+
+/** As `printable`, but line ends and tabs stay. */
+export function printableLines(text: string): string {
+  return text.replace(/(?:[^\r\n\t]|\r(?!\n))+/g, printable)
 }
 
 /** Why bytes are no text, and what makes text of them. */

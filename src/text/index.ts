@@ -1,6 +1,6 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
 
-export { hiddenIn, notText, printableJson, withoutHidden } from './hidden.ts'
+export { hiddenIn, notText, printable, printableJson, printableLines, withoutHidden } from './hidden.ts'
 export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { groupBy, RecentMap } from './maps.ts'
@@ -28,9 +28,12 @@ export { wildcards } from './wildcards.ts'
 export {
   canonicalHeader,
   capital,
+  counted,
   cut,
   fold,
   lowerFirst,
+  numberText,
+  plural,
   quote,
   quoteAll,
   shorten,

@@ -32,6 +32,21 @@ export function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
+/** `1,234`. */
+export function numberText(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+/** The noun or verb for this number of things. */
+export function plural(number: number, one: string, several = `${one}s`): string {
+  return number === 1 ? one : several
+}
+
+/** `1 tool`, `2 tools`. */
+export function counted(number: number, one: string, several?: string): string {
+  return `${number} ${plural(number, one, several)}`
+}
+
 /** `30 s`, `250 ms`. */
 export function timeText(milliseconds: number): string {
   return milliseconds % 1000 === 0 ? `${milliseconds / 1000} s` : `${milliseconds} ms`

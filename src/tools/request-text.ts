@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { printableLines } from '../findings/frame.ts'
+import { printableLines } from '../text/index.ts'
 import type { Mask } from './mask.ts'
 import type { UpstreamRequest } from './types.ts'
 

@@ -169,7 +169,7 @@ test('an answer of another issuer, without our state, or with an error is refuse
     }),
   )
   assert.equal(failed.code, 2)
-  assert.match(failed.err, /login failed: the authorization server answered access_denied: No\[31m\./)
+  assert.match(failed.err, /login failed: the authorization server answered access_denied: No\ufffd\[31m\./)
   // What somebody else makes the browser send does not end the login.
   let forged = 0
   const { code, err } = await visiting(['tools', url], (to) => {

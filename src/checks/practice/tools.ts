@@ -3,7 +3,7 @@ import type { Arg, Configuration, Tool } from '../../config/index.ts'
 import { eachSchema } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { ExactNumber, isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { quote } from '../../text/index.ts'
+import { plural, quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 
 /** Checks of what models learn about tools and arguments. */
@@ -98,7 +98,7 @@ function checkMissing({ tools }: Configuration, report: Reporter, { doubtful }: 
     message:
       one === undefined
         ? `${count} arguments of ${args.length} tools have no description: ${listed(names, '; ')}`
-        : `the ${count === 1 ? 'argument' : 'arguments'} ${one} ${count === 1 ? 'has' : 'have'} no description`,
+        : `the ${plural(count, 'argument')} ${one} ${plural(count, 'has', 'have')} no description`,
     hint: 'Say what a value means, and its form',
     severity: 'info',
   })

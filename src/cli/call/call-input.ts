@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { printable } from './printable.ts'
+import { printableLines } from '../../text/index.ts'
 
 /** Reads a line; undefined at the end of input. */
 type Read = (question: string) => Promise<string | undefined>
@@ -20,7 +20,7 @@ export async function answerQuestion(
   const { read, close } = openTerminal()
   signal.addEventListener('abort', close)
   try {
-    process.stderr.write(`${printable(String(params.message))}\n`)
+    process.stderr.write(`${printableLines(String(params.message))}\n`)
     return params.mode === 'url' ? await visit(params, read, opens) : await fill(params, read)
   } finally {
     signal.removeEventListener('abort', close)
@@ -47,7 +47,7 @@ function openTerminal(): { read: Read; close(): void } {
 
 /** URL mode: the user visits the page, and its input does not pass through here. Nothing is opened without consent. */
 async function visit({ url }: JsonObject, read: Read, opens: boolean): Promise<JsonObject> {
-  process.stderr.write(`Open ${printable(String(url))}\n`)
+  process.stderr.write(`Open ${printableLines(String(url))}\n`)
   const page = URL.canParse(String(url)) ? new URL(String(url)) : undefined
   const mayOpen = opens && page !== undefined && /^https?:$/.test(page.protocol)
   const answer = await read(
@@ -92,7 +92,7 @@ function questionOf(name: string, field: JsonObject, required: boolean): string 
   const title = typeof field.title === 'string' ? field.title : name
   const about = typeof field.description === 'string' ? ` - ${field.description}` : ''
   const fallback = field.default === undefined ? '' : ` [${shown(field.default)}]`
-  return printable(`${title}${required ? '*' : ''}${about} (${wanted(field)})${fallback}`)
+  return printableLines(`${title}${required ? '*' : ''}${about} (${wanted(field)})${fallback}`)
 }
 
 function shown(value: Json): string {

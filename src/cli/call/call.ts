@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 import { isObject, type JsonObject, stringify } from '../../json/index.ts'
-import { printableJson } from '../../text/index.ts'
+import { printableJson, printableLines } from '../../text/index.ts'
 import { noSuch } from '../options.ts'
 import { callArguments } from './call-arguments.ts'
 import { answerQuestion } from './call-input.ts'
-import { printable } from './printable.ts'
 import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'
 
 export function callCommand(exit: (code: number) => void): Command {
@@ -61,16 +60,16 @@ function contentText(result: JsonObject): string {
 
 function blockText(block: JsonObject): string {
   const { type } = block
-  if (type === 'text') return printable(String(block.text))
-  if (type === 'resource_link') return `[resource ${printable(String(block.uri))}]`
+  if (type === 'text') return printableLines(String(block.text))
+  if (type === 'resource_link') return `[resource ${printableLines(String(block.uri))}]`
   if (type === 'resource' && isObject(block.resource)) {
     const { uri, text, blob, mimeType } = block.resource
-    if (typeof text === 'string') return `[resource ${printable(String(uri))}]\n${printable(text)}`
-    return `[resource ${printable(String(uri))}: ${sizeOf(blob)}${mimeType ? `, ${printable(String(mimeType))}` : ''}]`
+    if (typeof text === 'string') return `[resource ${printableLines(String(uri))}]\n${printableLines(text)}`
+    return `[resource ${printableLines(String(uri))}: ${sizeOf(blob)}${mimeType ? `, ${printableLines(String(mimeType))}` : ''}]`
   }
   if (type === 'image' || type === 'audio')
-    return `[${type}: ${sizeOf(block.data)}, ${printable(String(block.mimeType))}; see --json]`
-  return printable(stringify(block))
+    return `[${type}: ${sizeOf(block.data)}, ${printableLines(String(block.mimeType))}; see --json]`
+  return printableLines(stringify(block))
 }
 
 function sizeOf(base64: unknown): string {
@@ -83,11 +82,11 @@ function progressText({ method, params }: JsonObject): string | undefined {
   if (method === 'notifications/progress') {
     const { progress, total, message } = params
     const part = total === undefined ? `${String(progress)}` : `${String(progress)}/${String(total)}`
-    return `[${part}]${typeof message === 'string' ? ` ${printable(message)}` : ''}`
+    return `[${part}]${typeof message === 'string' ? ` ${printableLines(message)}` : ''}`
   }
   if (method === 'notifications/message') {
     const { level, data } = params
-    return `${String(level)}: ${printable(typeof data === 'string' ? data : stringify(data ?? null))}`
+    return `${String(level)}: ${printableLines(typeof data === 'string' ? data : stringify(data ?? null))}`
   }
   return undefined
 }

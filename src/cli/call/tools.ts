@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { palette } from '../../findings/index.ts'
 import { isObject, type JsonObject, stringify } from '../../json/index.ts'
-import { printableJson } from '../../text/index.ts'
+import { printableJson, printableLines } from '../../text/index.ts'
 import { columns, wantsColor } from '../output.ts'
-import { printable } from './printable.ts'
 import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'
 
 export function toolsCommand(exit: (code: number) => void): Command {
@@ -36,7 +35,7 @@ function describe(tool: JsonObject, bold: (text: string) => string): string {
   )
   const rows = columns(args, [30, 30]).map((row) => `    ${row}`)
   const about = oneLine(tool.description)
-  return [bold(printable(String(tool.name))), ...(about ? [`  ${about}`] : []), ...rows].join('\n')
+  return [bold(printableLines(String(tool.name))), ...(about ? [`  ${about}`] : []), ...rows].join('\n')
 }
 
 function typeName(type: unknown): string {
@@ -44,5 +43,5 @@ function typeName(type: unknown): string {
 }
 
 function oneLine(text: unknown): string {
-  return typeof text === 'string' ? printable(text.replace(/\s+/g, ' ').trim()) : ''
+  return typeof text === 'string' ? printableLines(text.replace(/\s+/g, ' ').trim()) : ''
 }

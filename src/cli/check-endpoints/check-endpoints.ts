@@ -13,7 +13,7 @@ import {
 } from '../../endpoints/index.ts'
 import { palette, xmlAttribute, xmlText } from '../../findings/index.ts'
 import { silentLog } from '../../telemetry/log.ts'
-import { printable } from '../call/printable.ts'
+import { counted, printableLines } from '../../text/index.ts'
 import { append, formatOption, noSuch, untilInterrupted, wholeNumber } from '../options.ts'
 import { columns, failureOf, jsonText, printFindings, wantsColor } from '../output.ts'
 import { VERSION } from '../own-command.ts'
@@ -151,7 +151,7 @@ function checksTable(checks: readonly EndpointCheck[], color: boolean): string {
   const { bold, dim, red, green, yellow, cyan } = palette(color)
   const paint = { ok: green, warning: yellow, failed: red, skipped: dim }
   const rows = checks.map(({ status, endpoint, usedBy, steps }) =>
-    [status.padEnd(7), endpoint, userText(usedBy), foundText(steps)].map(printable),
+    [status.padEnd(7), endpoint, userText(usedBy), foundText(steps)].map(printableLines),
   )
   const [head = '', ...shown] = columns([['STATUS', 'ENDPOINT', 'USED BY', 'FOUND'], ...rows], [7, 50, 40])
   const lines = checks.flatMap(({ status, steps }, i) => [
@@ -159,7 +159,7 @@ function checksTable(checks: readonly EndpointCheck[], color: boolean): string {
     ...steps.flatMap((step) =>
       step.hint === undefined || step.status === 'ok'
         ? []
-        : `${INDENT}${cyan('hint:')} ${printable(step.hint)}`,
+        : `${INDENT}${cyan('hint:')} ${printableLines(step.hint)}`,
     ),
   ])
   const counts = STATUSES.map(
@@ -168,7 +168,7 @@ function checksTable(checks: readonly EndpointCheck[], color: boolean): string {
   const parts = counts
     .filter(([, count]) => count > 0)
     .map(([status, count]) => paint[status](`${count} ${status}`))
-  const total = `${checks.length} ${checks.length === 1 ? 'endpoint' : 'endpoints'}`
+  const total = counted(checks.length, 'endpoint')
   return `${[bold(head), ...lines].join('\n')}\n\n${total}: ${parts.join(', ')}\n`
 }
 

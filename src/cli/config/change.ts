@@ -14,9 +14,8 @@ import {
 } from '../../build/store-changes.ts'
 import { readConfigurations } from '../../checks/index.ts'
 import { qualifiedName } from '../../config/index.ts'
-import { printable } from '../../findings/frame.ts'
 import type { Reason, StoredConfiguration } from '../../store/index.ts'
-import { shellWord } from '../../text/index.ts'
+import { printable, shellWord } from '../../text/index.ts'
 import { failureOf, printFindings, printJson, table } from '../output.ts'
 import {
   type Exit,

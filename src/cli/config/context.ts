@@ -10,8 +10,8 @@ import {
   named,
   type Settings,
 } from '../../config/index.ts'
-import { printableLines } from '../../findings/frame.ts'
 import { type ConfigurationStore, openStore } from '../../store/index.ts'
+import { printableLines } from '../../text/index.ts'
 import { environmentOf } from '../env-files.ts'
 import { formatOption, noSuch } from '../options.ts'
 import { loadSettings, settingsOption } from '../settings.ts'

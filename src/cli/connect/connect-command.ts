@@ -3,7 +3,6 @@ import { homedir } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { Argument, Command } from 'commander'
 import type { Settings } from '../../config/index.ts'
-import { printable, printableLines } from '../../findings/frame.ts'
 import {
   CLIENT_NAMES,
   type Client,
@@ -17,6 +16,7 @@ import {
 import { openFile } from '../../import/clients/open-file.ts'
 import type { Json } from '../../json/index.ts'
 import { type Owner, reachFile, replaceFile } from '../../store/file.ts'
+import { printable, printableLines } from '../../text/index.ts'
 import { noSuch } from '../options.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
 import { baseOf, type EndpointFlags, endpointsOf, prefixOf } from './chosen-prefixes.ts'

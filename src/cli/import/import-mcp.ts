@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { importServers } from '../../import/mcp-configurations.ts'
-import { shellWord } from '../../text/index.ts'
+import { counted, shellWord } from '../../text/index.ts'
 import { printFindings } from '../output.ts'
 import { ownCommand } from '../own-command.ts'
 import { fetchText } from './fetch-text.ts'
 import { configurationName, urlPrefix, withEnv } from './import-options.ts'
-import { count, finish, type OutputFlags, reasons } from './report.ts'
+import { finish, type OutputFlags, reasons } from './report.ts'
 
 type Flags = OutputFlags & { name?: string; prefix?: string }
 
@@ -48,7 +48,7 @@ async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promi
     {
       code: imported > 0 ? 0 : 1,
       lines: [
-        `${file}: ${count(imported + skipped.length, 'MCP server')}, ${imported} imported, ${skipped.length} skipped`,
+        `${file}: ${counted(imported + skipped.length, 'MCP server')}, ${imported} imported, ${skipped.length} skipped`,
         ...reasons(
           skipped.map((one) => [one.reason, one.name]),
           'skipped',

@@ -1,6 +1,5 @@
-import { printableLines } from '../../findings/index.ts'
 import type { Imported, ListedOperation } from '../../openapi/index.ts'
-import { shorten } from '../../text/index.ts'
+import { printableLines, shorten } from '../../text/index.ts'
 import { columns, jsonText } from '../output.ts'
 import { headLine } from './operations-report.ts'
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { Variable } from '../../import/secret-variables.ts'
 import type { Imported } from '../../openapi/index.ts'
-import { count, finish, type OutputFlags, type Report, reasons } from './report.ts'
+import { counted } from '../../text/index.ts'
+import { finish, type OutputFlags, type Report, reasons } from './report.ts'
 
 /**
  * Writes configurations of operations, with a report of omissions.
@@ -25,7 +26,7 @@ export function finishOperations(
     files: new Map(
       configurations.map(({ name, prefix, tools, text }) => [
         pathOf(name),
-        { text, about: `${prefix}  ${count(tools.length, 'tool')}` },
+        { text, about: `${prefix}  ${counted(tools.length, 'tool')}` },
       ]),
     ),
     variables: variablesOf(made, values),
@@ -62,7 +63,7 @@ function reportLines(made: Imported, from: string): string[] {
     ...notes.map((note) => `  ${note}`),
     ...(shortened
       ? [
-          `  ${count(shortened.tools, 'tool')} with shortened names: ${shortened.name}, from the title, leaves them little room. Give a shorter one with --name`,
+          `  ${counted(shortened.tools, 'tool')} with shortened names: ${shortened.name}, from the title, leaves them little room. Give a shorter one with --name`,
         ]
       : []),
   ]
@@ -79,7 +80,7 @@ export function headLine(
     `${skipped.length} skipped`,
     ...(notSelected > 0 ? [`${notSelected} not selected`] : []),
   ]
-  return `${from}: ${count(operations, 'operation')}, ${counts.join(', ')}`
+  return `${from}: ${counted(operations, 'operation')}, ${counts.join(', ')}`
 }
 
 /** Variables of the configurations, with the server whose credential or address each is. */
@@ -96,9 +97,9 @@ function variablesOf({ configurations }: Imported, values: ReadonlyMap<string, s
 
 /** Standard output holds only one configuration. */
 function tooManyText({ imported, configurations }: Imported): string {
-  const names = configurations.map(({ prefix, tools }) => `  ${prefix}  ${count(tools.length, 'tool')}`)
+  const names = configurations.map(({ prefix, tools }) => `  ${prefix}  ${counted(tools.length, 'tool')}`)
   return [
-    `${count(imported, 'tool')} are too many for one list of tools, so they are split into ${names.length} configurations:`,
+    `${counted(imported, 'tool')} are too many for one list of tools, so they are split into ${names.length} configurations:`,
     ...names.slice(0, 20),
     ...(names.length > 20 ? [`  and ${names.length - 20} more`] : []),
     'Write them to a folder with -o, or select fewer operations with --tag, --include and --exclude.',

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path'
-import { printableLines } from '../../findings/index.ts'
 import type { Variable } from '../../import/secret-variables.ts'
-import { shellWord } from '../../text/index.ts'
+import { printableLines, shellWord } from '../../text/index.ts'
 import { columns, jsonText, writeNew } from '../output.ts'
 import { ownCommand } from '../own-command.ts'
 import { type WrittenEnv, writeEnv } from './write-env.ts'
@@ -148,8 +147,4 @@ export function reasons(all: [reason: string, what: string][], verb: string): st
   if (sorted.length > MAX_REASONS)
     lines.push(`  and ${sorted.length - MAX_REASONS} more reasons: --format json lists all`)
   return lines
-}
-
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

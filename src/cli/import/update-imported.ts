@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { printableLines } from '../../findings/index.ts'
 import type { Imported } from '../../openapi/index.ts'
 import { type EditedFile, type Updated, updateImport } from '../../openapi/update.ts'
 import { replaceFile } from '../../store/file.ts'
-import { notText, shellWord } from '../../text/index.ts'
+import { counted, notText, printableLines, shellWord } from '../../text/index.ts'
 import { jsonText } from '../output.ts'
-import { count } from './report.ts'
 
 interface UpdateFlags {
   dryRun: boolean
@@ -68,7 +66,7 @@ function updateText(
   path: string,
   dryRun: boolean,
 ): string {
-  const counts = `${added.length} added, ${changed.length} changed, ${removed.length} removed, ${count(conflicts.length, 'conflict')}`
+  const counts = `${added.length} added, ${changed.length} changed, ${removed.length} removed, ${counted(conflicts.length, 'conflict')}`
   const line = ({
     operation,
     tool,

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { clientDocumentUrl } from '../../credentials/oauth/flow.ts'
 import type { ServerLogin } from '../../credentials/oauth/server-login.ts'
-import { printable } from '../call/printable.ts'
+import { printableLines } from '../../text/index.ts'
 import { untilInterrupted, wholeNumber } from '../options.ts'
 import { settingsOption } from '../settings.ts'
 import { Loopback, openBrowser } from './login.ts'
@@ -48,7 +48,7 @@ async function logIn(
       clientMetadataUrl: clientDocumentUrl(publicUrl),
       isTransient: true,
     })
-    process.stderr.write(`Log in at this address:\n${printable(attempt.url)}\n`)
+    process.stderr.write(`Log in at this address:\n${printableLines(attempt.url)}\n`)
     if (browser) openBrowser(new URL(attempt.url))
     const back = await untilInterrupted((interrupted) => {
       const limit = AbortSignal.any([interrupted, AbortSignal.timeout(LOGIN_TIMEOUT)])
@@ -60,7 +60,7 @@ async function logIn(
     })
     await back.conclude((said) => login.finish(attempt, said))
     const { name } = login.server
-    process.stdout.write(printable(`logged in to ${name} at ${attempt.metadata.issuer}\n`))
+    process.stdout.write(printableLines(`logged in to ${name} at ${attempt.metadata.issuer}\n`))
     return 0
   } finally {
     loopback.close()

@@ -18,8 +18,7 @@ import {
   validateAuthorizationResponseIssuer,
 } from '@modelcontextprotocol/client'
 import { serverMessage } from '../../net/index.ts'
-import { isSameSecret } from '../../text/index.ts'
-import { printable } from '../call/printable.ts'
+import { isSameSecret, printableLines } from '../../text/index.ts'
 import { KeptLogin } from './kept-login.ts'
 
 export interface LoginFlags {
@@ -116,8 +115,8 @@ export class Login {
       else await auth(provider, options)
     } catch (error) {
       if (signal.aborted) throw new Error('cancelled')
-      const first = said === undefined ? '' : `${printable(said)} (status ${status}); `
-      throw new Error(`${server.href}: ${first}login failed: ${printable((error as Error).message)}`)
+      const first = said === undefined ? '' : `${printableLines(said)} (status ${status}); `
+      throw new Error(`${server.href}: ${first}login failed: ${printableLines((error as Error).message)}`)
     }
     return true
   }
@@ -252,7 +251,7 @@ class Person {
     // Refreshing failed, and there is no listener yet for the redirect.
     if (!this.loopback) return
     if (!/^https?:$/.test(url.protocol)) throw new Error(`the login page ${url.href} is not a web page`)
-    process.stderr.write(`Log in at this address:\n${printable(url.href)}\n`)
+    process.stderr.write(`Log in at this address:\n${printableLines(url.href)}\n`)
     if (this.flags.browser) openBrowser(url)
   }
 

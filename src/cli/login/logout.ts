@@ -3,8 +3,8 @@ import { Command, Option } from 'commander'
 import { DEFAULT_LIMITS } from '../../config/index.ts'
 import { LoginError, revokeTokens } from '../../credentials/oauth/client.ts'
 import { HttpClient } from '../../net/index.ts'
+import { printableLines } from '../../text/index.ts'
 import { httpFetch } from '../call/client.ts'
-import { printable } from '../call/printable.ts'
 import { HOST_AND_PORT, urlOf } from '../call/target.ts'
 import { untilInterrupted } from '../options.ts'
 import { settingsOption } from '../settings.ts'
@@ -48,11 +48,11 @@ function logoutServer(name: string, paths: readonly string[], { settings }: Logo
       const outcome = await login.logout()
       const text =
         outcome === undefined ? `there is no login at ${name}` : `logged out of ${name}: ${outcome}`
-      process.stdout.write(printable(`${text}\n`))
+      process.stdout.write(printableLines(`${text}\n`))
       return 0
     } catch (error) {
       if (!(error instanceof LoginError)) throw error
-      process.stderr.write(printable(`${name}: ${NOT_REVOKED}: ${error.message}\n`))
+      process.stderr.write(printableLines(`${name}: ${NOT_REVOKED}: ${error.message}\n`))
       return 1
     }
   })
@@ -75,11 +75,11 @@ async function logout(target: string | undefined, { settings, clientSecret }: Lo
         const { url: server } = login.kept
         try {
           const outcome = await revoke(login.kept, clientSecret, send)
-          process.stdout.write(printable(`logged out of ${server}: ${outcome}\n`))
+          process.stdout.write(printableLines(`logged out of ${server}: ${outcome}\n`))
         } catch (error) {
           code = 1
           const reason = signal.aborted ? 'no answer in time' : (error as Error).message
-          process.stderr.write(printable(`${server}: ${NOT_REVOKED}: ${reason}\n`))
+          process.stderr.write(printableLines(`${server}: ${NOT_REVOKED}: ${reason}\n`))
         }
         // Logging out always removes local secrets, even if the server fails.
         await login.remove()

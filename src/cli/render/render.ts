@@ -12,11 +12,11 @@ import {
   type Server,
   type Tool,
 } from '../../config/index.ts'
-import { printableLines } from '../../findings/frame.ts'
 import { toFinding } from '../../findings/index.ts'
 import { jsonIn } from '../../json/shaping/index.ts'
 import { type HttpAnswer, HttpClient } from '../../net/index.ts'
 import type { Secrets } from '../../template/index.ts'
+import { printableLines } from '../../text/index.ts'
 import { type CallContext, type CompiledTool, compileTools, type RequestPlan } from '../../tools/index.ts'
 import { type Mask, maskOf } from '../../tools/mask.ts'
 import { requestText } from '../../tools/request-text.ts'

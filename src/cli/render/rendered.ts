@@ -1,12 +1,18 @@
 import type { Configuration, Env, ReadConfiguration, Tool } from '../../config/index.ts'
 import { secretValues } from '../../config/secret-files.ts'
 import { headersOf } from '../../config/short-form.ts'
-import { printableLines } from '../../findings/frame.ts'
 import type { Path } from '../../findings/index.ts'
 import { stringify } from '../../json/index.ts'
 import type { HttpAnswer } from '../../net/index.ts'
 import type { Secrets } from '../../template/index.ts'
-import { isSecretHeader, isSecretName, printableJson, tokensIn } from '../../text/index.ts'
+import {
+  isSecretHeader,
+  isSecretName,
+  numberText,
+  printableJson,
+  printableLines,
+  tokensIn,
+} from '../../text/index.ts'
 import type { ToolResult, UpstreamRequest } from '../../tools/index.ts'
 import { type Mask, SHOWN } from '../../tools/mask.ts'
 import { shownRequest } from '../../tools/request-text.ts'
@@ -36,7 +42,7 @@ export function resultJson(result: ToolResult, mask: Mask): string {
 export function sizesText({ body }: HttpAnswer, { content }: ToolResult): string {
   const after = content.reduce((sum, one) => sum + (one.type === 'text' ? one.text.length : 0), 0)
   const size = (characters: number) =>
-    `${characters.toLocaleString('en-US')} characters (about ${tokensIn(characters).toLocaleString('en-US')} tokens)`
+    `${numberText(characters)} characters (about ${numberText(tokensIn(characters))} tokens)`
   return `response: ${size(body.toString('utf8').length)}\nresult:   ${size(after)}\n`
 }
 

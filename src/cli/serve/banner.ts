@@ -1,11 +1,10 @@
 import type { Route, Table } from '../../build/types.ts'
 import { exposedAt, isLocal, type ListenAddress, originOf, type Settings } from '../../config/index.ts'
-import { printableLines } from '../../findings/frame.ts'
 import type { Finding } from '../../findings/index.ts'
 import { CLIENT_NAMES, TOKEN_ENV } from '../../import/clients/index.ts'
 import { CONSOLE } from '../../server/console/layout.tsx'
 import type { Logger } from '../../telemetry/log.ts'
-import { shellWord } from '../../text/index.ts'
+import { counted, printableLines, shellWord } from '../../text/index.ts'
 import { table } from '../output.ts'
 
 /** Flags of `serve` that other commands need too. */
@@ -25,7 +24,7 @@ interface BannerFlags {
 export function banner({ routes }: Table, settings: Settings, port: number, flags: BannerFlags): string {
   const { plants } = settings
   const base = originOf({ ...settings, port })
-  const lines = [`plantgw serves ${count(routes.size, 'prefix', 'prefixes')} on ${base}`, '']
+  const lines = [`plantgw serves ${counted(routes.size, 'prefix', 'prefixes')} on ${base}`, '']
   for (const { prefix, tools, proxy } of routes.values()) {
     const behind = proxy ? `MCP server: ${proxy.servers.join(', ')}` : `tools: ${tools.join(', ') || 'none'}`
     lines.push(`  ${prefix || '/'}  ${base}${prefix}/mcp`, `    ${behind}`)
@@ -51,10 +50,6 @@ function consoleUrl({ admin, host, port }: Settings, base: string): string | und
   if (bind.path !== undefined || !(isLocal(bind) || admin?.token)) return undefined
   const origin = admin?.listen ? originOf(bind) : base
   return `${origin}${CONSOLE}`
-}
-
-function count(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`
 }
 
 function connectLine(

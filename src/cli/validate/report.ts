@@ -9,6 +9,7 @@ import {
   formatSarif,
   formatText,
 } from '../../findings/index.ts'
+import { counted } from '../../text/index.ts'
 import { formatOption, wholeNumber } from '../options.ts'
 import { wantsColor, withoutSecrets } from '../output.ts'
 import { VERSION } from '../own-command.ts'
@@ -80,14 +81,9 @@ export function report(
   const warnings = countFindings(findings).warning
   const failure =
     maxWarnings !== undefined && warnings > maxWarnings
-      ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, and --max-warnings allows ${maxWarnings}`
+      ? `${counted(warnings, 'warning')}, and --max-warnings allows ${maxWarnings}`
       : undefined
   const shown = quiet ? findings.filter(({ severity }) => severity === 'error') : findings
   const output = { findings: shown, sources, color, failure, sound: quiet ? '' : `${sound}\n` }
   return { text: FORMATS[format](output), code: failure === undefined ? exitCode(findings) : 1 }
-}
-
-/** `1 file`, `2 files`. */
-export function fileCount(files: number): string {
-  return `${files} ${files === 1 ? 'file' : 'files'}`
 }

@@ -28,11 +28,10 @@ import {
   checkOf,
   type Finding,
   type FindingCode,
-  printableLines,
   select,
 } from '../../findings/index.ts'
 import { replaceFile } from '../../store/file.ts'
-import { nearest } from '../../text/index.ts'
+import { counted, nearest, printableLines } from '../../text/index.ts'
 import { environmentOf } from '../env-files.ts'
 import { failureOf } from '../output.ts'
 import {
@@ -43,7 +42,7 @@ import {
   settingsSource,
   usualPaths,
 } from '../settings.ts'
-import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
+import { type ReportFlags, report, withReportOptions } from './report.ts'
 
 interface ValidateFlags extends ReportFlags, PolicyFlags {
   settings?: string
@@ -170,7 +169,7 @@ async function validate(
   const selected = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
   // Without named files, the settings themselves count.
   const files = sources.size + (given.length > 0 || !source ? 0 : 1)
-  const { text, code } = report(selected, texts, flags, `${fileCount(files)}, nothing wrong`)
+  const { text, code } = report(selected, texts, flags, `${counted(files, 'file')}, nothing wrong`)
   printFixed(text, fixed, flags.format)
   return code && failureOf(given)
 }

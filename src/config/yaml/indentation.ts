@@ -1,3 +1,5 @@
+import { counted } from '../../text/index.ts'
+
 /** A line that does not begin where a line of its list or object may. */
 export interface Uneven {
   /** Offset of the line, and of its first character that is no space. */
@@ -122,4 +124,4 @@ function unevenAt(open: readonly Column[], line: number, indent: number, dash: s
   }
 }
 
-const spaces = (count: number) => (count === 1 ? '1 space' : `${count} spaces`)
+const spaces = (count: number) => counted(count, 'space')

@@ -1,4 +1,4 @@
-import { pauseFor, quoteAll, shorten, wellFormed } from '../../text/index.ts'
+import { numberText, pauseFor, quoteAll, shorten, wellFormed } from '../../text/index.ts'
 import {
   isObject,
   type Json,
@@ -206,7 +206,7 @@ async function shortened(text: string, most: number, omitted: Omitted): Promise<
   const first = text.slice(0, most)
   const line = first.lastIndexOf('\n')
   const part = wellFormed(line > most / 2 ? first.slice(0, line) : first)
-  const lacks = `Shortened: this is the beginning, ${count(part.length)} of ${count(text.length)} characters.`
+  const lacks = `Shortened: this is the beginning, ${numberText(part.length)} of ${numberText(text.length)} characters.`
   return { text: part, notice: `${lacks} ${MORE}`, cut: { lacks, isJson: false, whole: () => text } }
 }
 
@@ -231,10 +231,11 @@ function missedText(missed: readonly string[]): string {
 function lacksText({ lists, strings, rest }: Omitted): string {
   const parts = [...lists].slice(0, MAX_LISTED).map(([path, { kept, of }]) => {
     const inLists = path.includes('[]')
-    return `${path === '' ? 'the list' : `\`${path}\``} has the first ${count(kept)} of ${inLists ? 'up to ' : ''}${count(of)} items`
+    return `${path === '' ? 'the list' : `\`${path}\``} has the first ${numberText(kept)} of ${inLists ? 'up to ' : ''}${numberText(of)} items`
   })
-  if (lists.size > MAX_LISTED) parts.push(`${count(lists.size - MAX_LISTED)} other lists are cut`)
-  if (strings) parts.push(`${count(strings.count)} strings are cut to ${count(strings.longest)} characters`)
+  if (lists.size > MAX_LISTED) parts.push(`${numberText(lists.size - MAX_LISTED)} other lists are cut`)
+  if (strings)
+    parts.push(`${numberText(strings.count)} strings are cut to ${numberText(strings.longest)} characters`)
   if (rest) parts.push('what had no room is left out')
   return `Shortened: ${parts.join('; ')}.`
 }
@@ -243,10 +244,6 @@ function lacksText({ lists, strings, rest }: Omitted): string {
 function namesOf(value: Json): string[] {
   const object = Array.isArray(value) ? value.find(isObject) : value
   return isObject(object) ? Object.keys(object).slice(0, 20) : []
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en-US')
 }
 
 /** Undefined: the text is not a JSON array or object. */

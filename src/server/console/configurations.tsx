@@ -1,7 +1,6 @@
-import { printable } from '../../findings/frame.ts'
 import type { Finding } from '../../findings/index.ts'
 import type { HistoryEntry } from '../../store/index.ts'
-import { groupBy } from '../../text/index.ts'
+import { groupBy, printable } from '../../text/index.ts'
 import { NO_HISTORY, type Place } from '../configuration-texts.ts'
 import type { ConfigurationStatus } from '../status.ts'
 import { Ago, at as href, Page, Table } from './layout.tsx'

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { printable } from '../../findings/frame.ts'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { shorten } from '../../text/index.ts'
+import { printable, shorten } from '../../text/index.ts'
 import type { DeclaredList, ServerChildren } from '../../upstream/index.ts'
 import type { PrefixStatus, Status } from '../status.ts'
 import { agoText, at, Page, Table } from './layout.tsx'
