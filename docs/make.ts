@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { dashboardFile } from '../deploy/grafana/dashboard.ts'
-import { schemaFile } from '../src/config/index.ts'
+import { schemaOf } from '../src/config/index.ts'
 import { commandsPage } from './commands.ts'
 import { findingsPage } from './findings.ts'
 import { refusalsPage } from './refusals.ts'
@@ -13,13 +13,13 @@ import { typesModule } from './types.ts'
 /** Each generated page by its file name. */
 export async function pages(): Promise<Record<string, string>> {
   return {
-    'configuration.md': schemaPage(schemaFile('configuration'), 'configuration'),
-    'settings.md': schemaPage(schemaFile('settings'), 'settings'),
-    'lint.md': schemaPage(schemaFile('lint'), 'lint'),
+    'configuration.md': schemaPage(schemaOf('configuration'), 'configuration'),
+    'settings.md': schemaPage(schemaOf('settings'), 'settings'),
+    'lint.md': schemaPage(schemaOf('lint'), 'lint'),
     '../src/config/generated.ts': typesModule([
-      schemaFile('configuration'),
-      schemaFile('lint'),
-      schemaFile('settings'),
+      schemaOf('configuration'),
+      schemaOf('lint'),
+      schemaOf('settings'),
     ]),
     'commands.md': await commandsPage(),
     'findings.md': findingsPage(),

@@ -59,11 +59,11 @@ export interface Router {
 export interface Member {
   /** Name of a server of this configuration, or `configuration/server`; `*` stands for any characters. */
   server: string
-  /** The tools that clients of the router see and can call, by the names that the server itself shows. */
+  /** The tools that clients see and can call, by the names that the server itself shows. */
   allowedTools?: string[]
-  /** The tools that clients of the router cannot see or call, by the names that the server itself shows. */
+  /** The tools that clients cannot see or call, by the names that the server itself shows. */
   blockedTools: string[]
-  /** Replacements for what clients of the router see of a tool, by the name that the server itself shows. */
+  /** Replacements for what clients see of a tool, by the name that the server itself shows. */
   toolOverrides: Record<string, ToolOverride>
 }
 
@@ -75,12 +75,12 @@ export interface ToolOverride {
   title?: string
   /** Description of the tool. */
   description?: string
+  /** Annotations; each replaces the server's own. */
+  annotations?: JsonObject
   /** Group of the tool; searches can be narrowed to it. */
   group?: string
   /** Further words by which the tool is found, such as those of its users. */
   keywords?: string[]
-  /** Annotations; each replaces the server's own. */
-  annotations?: JsonObject
   /** Parts of successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool, that clients get. */
   response?: Response
 }
@@ -148,10 +148,10 @@ export interface Auth {
 }
 
 export interface AuthToken {
-  /** The secret, or its SHA-256 digest as `sha256:` and 64 hexadecimal digits. */
-  token: string
   /** The name of the caller that has the token, for the log and for sessions. */
   caller: string
+  /** The secret, or its SHA-256 digest as `sha256:` and 64 hexadecimal digits. */
+  token: string
   /** The date (00:00 UTC) or time, in ISO 8601, from which the token is refused. */
   expires?: string
   /** Scopes that the token has, for the rules of `authorize`. */
@@ -376,10 +376,6 @@ export interface Tool {
   inputSchema?: JsonObject
   /** JSON Schema 2020-12 of the response, with `type: object`; a JSON response then becomes structured content. */
   outputSchema?: JsonObject
-  /** Group of the tool; searches can be narrowed to it. */
-  group?: string
-  /** Further words by which the tool is found, such as those of its users. */
-  keywords?: string[]
   /** Hints for clients about the behavior of the tool. */
   annotations?: JsonObject
   /** `_meta` of the tool in `tools/list`. */
@@ -388,14 +384,18 @@ export interface Tool {
   proxy?: Proxy
   /** Follows up to 5 redirects; credentials are not sent to another origin. Default `false`. */
   followRedirects: boolean
-  /** Parts of successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool, that clients get. */
-  response?: Response
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
   /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
   retry?: Retry
   /** For an API that accepts a request, continues after its response, and is polled for the result. */
   async?: Async
+  /** Group of the tool; searches can be narrowed to it. */
+  group?: string
+  /** Further words by which the tool is found, such as those of its users. */
+  keywords?: string[]
+  /** Parts of successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool, that clients get. */
+  response?: Response
 }
 
 /** One argument of a tool. */
@@ -510,14 +510,6 @@ export interface McpServer {
   url?: string
   /** For `sse` and `streamable-http`: headers sent to the server; each value may be a template over `.Request`. */
   headers: Record<string, string>
-  /** Credentials that requests to the server carry, of the gateway or of the caller. */
-  credentials?: Credentials
-  /** Which secrets are replaced by `***` in answers of the server. */
-  redact?: 'off' | 'own' | 'patterns'
-  /** How TLS is spoken with the server. */
-  tls?: ServerTls
-  /** The proxy through which a server is asked, with a tunnel also for http. */
-  proxy?: Proxy
   /** Which client sessions share a connection or process. Default `session`. */
   isolation: 'session' | 'credential' | 'shared'
   /** Time for the server to start and answer the handshake: `10s`, `1m30s`; a plain number is seconds. Milliseconds. Default `30s`. */
@@ -528,22 +520,30 @@ export interface McpServer {
   pin: 'off' | 'warn' | 'block'
   /** Maximum number of sessions with the server; for `stdio` each session is a process. */
   maxSessions: number
-  /** The tools that clients see and can call, by the server's own names. */
+  /** When the gateway starts the server or connects to it: when the configuration is loaded, or at the first call. Default `onDemand`. */
+  policy: 'onStart' | 'onDemand'
+  /** Starts the server once when the configuration is loaded, so that it is installed before the first call, and ends it. Default `false`. */
+  preinstalled: boolean
+  /** The tools that clients see and can call, by the names that the server itself shows. */
   allowedTools?: string[]
-  /** The tools that clients cannot see or call, by the server's own names. */
+  /** The tools that clients cannot see or call, by the names that the server itself shows. */
   blockedTools: string[]
-  /** Replacements for what clients see of a tool, by the server's own names. */
+  /** Replacements for what clients see of a tool, by the name that the server itself shows. */
   toolOverrides: Record<string, ToolOverride>
+  /** Credentials that requests to the server carry, of the gateway or of the caller. */
+  credentials?: Credentials
+  /** Which secrets are replaced by `***` in answers of the server. */
+  redact?: 'off' | 'own' | 'patterns'
+  /** How TLS is spoken with the server. */
+  tls?: ServerTls
+  /** The proxy through which a server is asked, with a tunnel also for http. */
+  proxy?: Proxy
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
   /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
   retry?: Retry
   /** Stops calling an origin (scheme, host and port) that keeps failing: calls fail at once until one of them, after a pause, shows that it works again. */
   breaker?: Breaker
-  /** When the gateway starts the server or connects to it: when the configuration is loaded, or at the first call. Default `onDemand`. */
-  policy: 'onStart' | 'onDemand'
-  /** Starts the server once when the configuration is loaded, so that it is installed before the first call, and ends it. Default `false`. */
-  preinstalled: boolean
 }
 
 /** How gateways are notified that a configuration changed, so that they reload it. */
@@ -578,20 +578,20 @@ export interface ApiNotifier {
 
 /** For `type: redis`. */
 export interface RedisNotifier {
-  /** Topology of the broker: one server, servers behind sentinels, or a Redis Cluster. Default `single`. */
+  /** The channel on which reload messages are published. */
+  topic: string
+  /** Topology: one server, servers behind sentinels, or a Redis Cluster. Default `single`. */
   cluster_type: 'single' | 'sentinel' | 'cluster'
   /** Address as `host:port`; for `sentinel` the addresses of the sentinels, for `cluster` those of some nodes, separated by commas. */
   addr: string
   /** For `sentinel`: the name of the master in the sentinels. Default `mymaster`. */
   master_name: string
-  /** User of the broker (Redis ACL). */
+  /** User of the server (Redis ACL). */
   username?: string
   /** Password of that user. */
   password?: string
-  /** Whether the connection is encrypted; this machine must trust the certificate of the broker. Default `false`. */
+  /** Whether the connection is encrypted; this machine must trust the certificate of the server. Default `false`. */
   tls: boolean
-  /** The channel on which reload messages are published. */
-  topic: string
 }
 
 /** The lint configuration sets which findings `plantgw validate` and `plantgw lint-templates` report, and with which severity. */
@@ -696,16 +696,6 @@ export interface Logger {
 
 /** Time-outs and sizes for tools, unless a tool or its server sets others, and limits of the process for its clients. */
 export interface ProcessLimits {
-  /** Time to connect to an upstream: `500ms`, `5s`, `1m30s`; a plain number is seconds. Milliseconds. Default `5s`. */
-  connectTimeout: number
-  /** Time for the whole upstream call: `500ms`, `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
-  timeout: number
-  /** Maximum size of one response of an API, or of one message of an MCP server, decoded: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
-  maxResponseSize: number
-  /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
-  maxRequestSize: number
-  /** Maximum number of characters of the text of a result. Default `100000`. */
-  resultChars: number
   /** Maximum number of open connections of clients; one address (IPv6: one /64) may have half of them. Default `10000`. */
   maxConnections: number
   /** Maximum number of sessions of clients. Default `100000`. */
@@ -720,6 +710,16 @@ export interface ProcessLimits {
   requestTimeout: number
   /** Time after which the gateway closes a connection whose client does not read the data sent to it: `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
   writeTimeout: number
+  /** Time to connect to an upstream: `500ms`, `5s`, `1m30s`; a plain number is seconds. Milliseconds. Default `5s`. */
+  connectTimeout: number
+  /** Time for the whole upstream call: `500ms`, `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
+  timeout: number
+  /** Maximum size of one response of an API, or of one message of an MCP server, decoded: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
+  maxResponseSize: number
+  /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
+  maxRequestSize: number
+  /** Maximum number of characters of the text of a result. Default `100000`. */
+  resultChars: number
 }
 
 /** How the gateway ends when it receives SIGTERM. */
@@ -787,10 +787,10 @@ export interface Tenant {
 }
 
 export interface TenantToken {
-  /** The secret, different from every other token in the settings, or its SHA-256 digest as `sha256:` and 64 hexadecimal digits. */
-  token: string
   /** Name of the caller that owns the sessions. */
   caller: string
+  /** The secret, or its SHA-256 digest as `sha256:` and 64 hexadecimal digits. */
+  token: string
   /** The date (00:00 UTC) or time, in ISO 8601, from which the token is refused. */
   expires?: string
   /** Scopes that the token has, for the rules of `authorize`. */
@@ -807,9 +807,9 @@ export interface TenantCommand {
 
 /** The addresses that the gateway connects to for configurations of the tenant. */
 export interface TenantOutbound {
-  /** Hosts that are allowed, as in `outbound.allowHosts`. */
+  /** Hosts that are allowed whatever their addresses are: names or addresses as in URLs, `*.example.com` for every name below `example.com`. */
   allowHosts: string[]
-  /** Addresses and networks that are allowed, as in `outbound.allowCidrs`. */
+  /** Addresses and networks that are allowed, whatever their class is, except for `own`. */
   allowCidrs: string[]
   /** The only ports that are allowed, apart from those of `allowHosts`. */
   ports?: number[]
@@ -884,7 +884,7 @@ export interface Cluster {
 
 /** A Redis server in which replicas count together what `rate` limits. */
 export interface Redis {
-  /** Topology: one server, servers behind sentinels, or a Redis Cluster, where one node holds all counts. Default `single`. */
+  /** Topology: one server, servers behind sentinels, or a Redis Cluster. Default `single`. */
   cluster_type: 'single' | 'sentinel' | 'cluster'
   /** Address as `host:port`; for `sentinel` the addresses of the sentinels, for `cluster` those of some nodes, separated by commas. */
   addr: string
@@ -932,11 +932,6 @@ export interface Otlp {
 
 /** What the settings come to when they say nothing of `limits`. */
 export const DEFAULT_LIMITS: ProcessLimits = {
-  connectTimeout: 5000,
-  timeout: 30000,
-  maxResponseSize: 10485760,
-  maxRequestSize: 4194304,
-  resultChars: 100000,
   maxConnections: 10000,
   maxSessions: 100000,
   maxCallsPerPrefix: 4000,
@@ -944,4 +939,9 @@ export const DEFAULT_LIMITS: ProcessLimits = {
   maxEventLoopDelay: 250,
   requestTimeout: 60000,
   writeTimeout: 30000,
+  connectTimeout: 5000,
+  timeout: 30000,
+  maxResponseSize: 10485760,
+  maxRequestSize: 4194304,
+  resultChars: 100000,
 }

@@ -54,7 +54,7 @@ export {
   qualifiedName,
   uniqueName,
 } from './qualified-name.ts'
-export { type SchemaName, schemaFile } from './schemas.ts'
+export { type SchemaName, schemaFile, schemaOf } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'
 export { parseAddresses, parseNetwork, reloadTarget } from './settings.ts'
 export type { SchemaNode } from './shape.ts'

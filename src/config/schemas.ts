@@ -27,7 +27,7 @@ const loaded = new Map<SchemaName, LoadedSchema>()
 export function loadSchema(name: SchemaName): LoadedSchema {
   const known = loaded.get(name)
   if (known) return known
-  const schema = withoutEnv(schemaFile(name))
+  const schema = withoutEnv(schemaOf(name))
   const shape = shapeOf(schema)
   let firstOnly: ValidateFunction | undefined
   const result: LoadedSchema = {
@@ -71,7 +71,30 @@ export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
   return ajv
 }
 
-/** The schema of a kind of file, with the definitions of `common.schema.json` that it refers to. */
+/** The schema of a kind of file, where each object has itself what it takes by `allOf` from other definitions. */
+export function schemaOf(name: SchemaName): SchemaNode {
+  const root = schemaFile(name)
+  const partOf = ({ $ref = '' }: SchemaNode) => root.$defs?.[$ref.replace('#/$defs/', '')]?.properties
+  const merged = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(merged)
+    if (typeof value !== 'object' || value === null) return value
+    const { unevaluatedProperties, allOf = [], properties, ...rest } = value as SchemaNode
+    const conditions = allOf.filter(({ $ref }) => $ref === undefined)
+    const node =
+      unevaluatedProperties === false
+        ? {
+            ...rest,
+            ...(conditions.length > 0 && { allOf: conditions }),
+            properties: Object.assign({}, properties, ...allOf.map(partOf)),
+            additionalProperties: false,
+          }
+        : value
+    return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, merged(member)]))
+  }
+  return merged(root) as SchemaNode
+}
+
+/** The schema of a kind of file for editors, with the definitions of `common.schema.json` that it refers to. */
 export function schemaFile(name: SchemaName): SchemaNode {
   const text = schemaText(name)
   const schema: SchemaNode = JSON.parse(text.replaceAll(`${COMMON}#`, '#'))

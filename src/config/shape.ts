@@ -14,6 +14,8 @@ export interface SchemaNode {
   $ref?: string
   $defs?: Record<string, SchemaNode>
   anyOf?: SchemaNode[]
+  allOf?: SchemaNode[]
+  unevaluatedProperties?: boolean
   enum?: unknown[]
   minLength?: number
   pattern?: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { pages } from '../../docs/make.ts'
-import { schemaFile } from '../../src/config/index.ts'
+import { schemaOf } from '../../src/config/index.ts'
 import { CODES } from '../../src/findings/index.ts'
 
 for (const [name, text] of Object.entries(await pages())) {
@@ -36,13 +36,13 @@ for (const name of ['configuration', 'settings'] as const) {
       }
       for (const [key, member] of Object.entries(value)) visit(member, `${path}/${key}`)
     }
-    visit(schemaFile(name), '#')
+    visit(schemaOf(name), '#')
     assert.deepEqual(poor, [])
   })
 }
 
 test('both schemas say the same of limits and of variables', () => {
-  const [configuration, settings] = [schemaFile('configuration').$defs!, schemaFile('settings').$defs!]
+  const [configuration, settings] = [schemaOf('configuration').$defs!, schemaOf('settings').$defs!]
   // Those of the settings have what concerns the process besides.
   const { properties } = settings.ProcessLimits!
   assert.deepEqual({ ...properties, ...configuration.Limits!.properties }, properties)

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseDocument } from 'yaml'
-import { precompiledFile, schemaAjv, schemaFile, withoutEnv } from '../../src/config/schemas.ts'
+import { precompiledFile, schemaAjv, schemaOf, withoutEnv } from '../../src/config/schemas.ts'
 import { ROOT } from '../support/process.ts'
 
 const require = createRequire(import.meta.url)
@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url)
 for (const name of ['configuration', 'settings', 'lint'] as const)
   test(`the validator of ${name} that the build has written says what the schema says`, () => {
     const written = require(join(ROOT, 'dist/config', precompiledFile(name)))
-    const compiled = schemaAjv(true).compile(withoutEnv(schemaFile(name)))
+    const compiled = schemaAjv(true).compile(withoutEnv(schemaOf(name)))
     const folder = join(ROOT, 'test/config/golden')
     const files = readdirSync(folder, { recursive: true }).map(String)
     const texts = files
