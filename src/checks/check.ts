@@ -57,7 +57,7 @@ export interface Context {
   path: Path
   options: CheckOptions
   /** Whether the value at a path was omitted or replaced, so that checks must ignore it. */
-  doubtful: ReadConfiguration['doubtful']
+  isRepaired: ReadConfiguration['isRepaired']
 }
 
 type CheckOf<K extends keyof Nodes> = {
@@ -72,18 +72,18 @@ type CheckOf<K extends keyof Nodes> = {
 /** A rule over one configuration. */
 export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
 
-/** Runs checks over one configuration. Reports at doubtful paths are dropped. */
+/** Runs checks over one configuration. Reports at isRepaired paths are dropped. */
 export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
-  const { configuration, doubtful } = read
+  const { configuration, isRepaired } = read
   const findings: Finding[] = []
   const isUnset = unsetValues(read, read.findings)
   const byKind: ByKind = groupBy(checks, ({ on }) => on)
-  const context = { read, configuration, path: [] as Path, options, doubtful }
+  const context = { read, configuration, path: [] as Path, options, isRepaired }
   const report: Reporter = (one) => {
     const { path } = context
     const at = [...path, ...one.path]
     const about = [at, ...(one.missing ?? []).map((key) => [...at.slice(0, -1), key])]
-    if (about.some((path) => doubtful(path) || isUnset(path))) return
+    if (about.some((path) => isRepaired(path) || isUnset(path))) return
     const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
     findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
   }
@@ -119,13 +119,14 @@ function eachNode(
   visitAll('prompt', prompts, ['prompts'])
 }
 
-/** The names of a server's HTTP tools; undefined: known only at run time, or doubtful. */
+/** The names of a server's HTTP tools; undefined: known only at run time, or isRepaired. */
 export function toolNames(
   name: string,
-  { configuration, doubtful }: Pick<Read, 'configuration' | 'doubtful'>,
+  { configuration, isRepaired }: Pick<Read, 'configuration' | 'isRepaired'>,
 ): readonly string[] | undefined {
   const { servers, tools } = configuration
   const server = servers.find((one) => one.name === name)
-  if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return undefined
+  if (!server || isRepaired(['tools']) || tools.some((_, i) => isRepaired(['tools', i, 'name'])))
+    return undefined
   return server.allowedTools ?? tools.map((tool) => tool.name)
 }

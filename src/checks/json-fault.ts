@@ -15,11 +15,11 @@ const LITERAL = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)
 
 /** The first fault of a text by RFC 8259; undefined if valid. Works without recursion, in linear time. */
 export function jsonFault(text: string): JsonFault | undefined {
-  return isSound(text) ? undefined : firstFault(text)
+  return isJson(text) ? undefined : firstFault(text)
 }
 
 /** `JSON.parse` finds out much faster whether there is one. */
-function isSound(text: string): boolean {
+function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

@@ -29,11 +29,11 @@ export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
   const tenants = listing.length ? byTenant(reads) : new Map<string, TenantServers>()
   const budget = { left: 1_000_000 }
   for (const read of listing) {
-    const { configuration, doubtful } = read
+    const { configuration, isRepaired } = read
     const known = tenants.get(configuration.tenant) as TenantServers
     const own = serversOf(configuration)
     for (const [i, router] of configuration.routers.entries()) {
-      if (!isListing(router) || doubtful(['routers', i, 'server'])) continue
+      if (!isListing(router) || isRepaired(['routers', i, 'server'])) continue
       const { found, missing } = findMembers(router, own, reachesOut(router) ? known.servers : [])
       for (const { configuration: name, server } of found) {
         const owner = known.reads.get(name)

@@ -20,9 +20,9 @@ export const PREFIX_CHECKS: readonly Check[] = [
   {
     codes: ['prefix-form', 'reserved-prefix'],
     on: 'router',
-    check({ prefix, ssePrefix }, report, { doubtful, path, options: { reserved = [] } }) {
+    check({ prefix, ssePrefix }, report, { isRepaired, path, options: { reserved = [] } }) {
       const given = { prefix, ssePrefix }
-      if (Object.keys(given).some((key) => doubtful([...path, key]))) return
+      if (Object.keys(given).some((key) => isRepaired([...path, key]))) return
       for (const [key, value] of Object.entries(given)) {
         if (value === undefined) continue
         const fault = prefixFault(value)
@@ -61,10 +61,10 @@ export const PREFIX_CHECKS: readonly Check[] = [
 ]
 
 /** Exclusive paths of each router: `/mcp` below its prefix, and `/sse` and `/message` below that or another. */
-export function prefixClaims({ configuration, doubtful }: Read): Claim[][] {
+export function prefixClaims({ configuration, isRepaired }: Read): Claim[][] {
   return configuration.routers.flatMap(({ prefix, ssePrefix }, i) => {
     const path = ['routers', i]
-    if (doubtful([...path, 'prefix']) || doubtful([...path, 'ssePrefix'])) return []
+    if (isRepaired([...path, 'prefix']) || isRepaired([...path, 'ssePrefix'])) return []
     const claim = (kind: string, key: string, value: string): Claim => ({
       key: `${kind} ${comparable(value)}`,
       value,
@@ -150,9 +150,9 @@ export const TENANT_CHECKS: readonly Check[] = [
   {
     codes: ['tenant-prefix'],
     on: 'router',
-    check({ prefix, ssePrefix }, report, { configuration: { tenant }, doubtful, options: { tenants } }) {
+    check({ prefix, ssePrefix }, report, { configuration: { tenant }, isRepaired, options: { tenants } }) {
       const own = tenants?.find(({ name }) => name === tenant)
-      if (!tenants || doubtful(['tenant']) || (!own && tenant !== DEFAULT_TENANT)) return
+      if (!tenants || isRepaired(['tenant']) || (!own && tenant !== DEFAULT_TENANT)) return
       for (const [key, value] of Object.entries({ prefix, ssePrefix })) {
         if (value === undefined) continue
         if (own && !isBelow(value, own.prefix))

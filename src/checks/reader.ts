@@ -71,7 +71,7 @@ export function writtenTenant(source: Source): string {
 
 /** A file that is not read any further. */
 function refusedFile(source: Source, findings: Finding[]): ReadConfiguration {
-  return { ...source, configuration: undefined, findings, locate: NOWHERE, doubtful: () => false }
+  return { ...source, configuration: undefined, findings, locate: NOWHERE, isRepaired: () => false }
 }
 
 /** Maximum actions of a template of a tenant, as compiling one is not interrupted. */

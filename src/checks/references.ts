@@ -77,7 +77,7 @@ function checkOpen(
 function checkNames(
   { tools, prompts, servers, mcpServers }: Configuration,
   report: Reporter,
-  { doubtful }: Context,
+  { isRepaired }: Context,
 ) {
   const unique = (
     kind: string,
@@ -88,7 +88,7 @@ function checkNames(
     for (const [i, { name }] of owners.entries()) {
       const own = [...path, i, 'name']
       const first = firsts.get(name)
-      if (doubtful(own)) continue
+      if (isRepaired(own)) continue
       if (!first) firsts.set(name, own)
       else
         report({
@@ -116,12 +116,12 @@ function hasRepeatedName(owners: readonly { name: string }[]): boolean {
 }
 
 /** Whether an entry with an unknown name may have any name. */
-function lacks(key: 'servers' | 'mcpServers' | 'tools', { configuration, doubtful }: Context): boolean {
-  return doubtful([key]) || configuration[key].some((_, i) => doubtful([key, i, 'name']))
+function lacks(key: 'servers' | 'mcpServers' | 'tools', { configuration, isRepaired }: Context): boolean {
+  return isRepaired([key]) || configuration[key].some((_, i) => isRepaired([key, i, 'name']))
 }
 
 function checkRouters(configuration: Configuration, report: Reporter, context: Context) {
-  const { doubtful } = context
+  const { isRepaired } = context
   const { name, routers, servers, mcpServers } = configuration
   const known = new Set([...servers, ...mcpServers].map(({ name }) => name))
   const hint = chooser(known, 'Servers here', 'Add it under `servers` or `mcpServers`')
@@ -131,7 +131,7 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
   let excused = 0
   const isOpen = lacks('servers', context) || lacks('mcpServers', context)
   for (const [i, router] of isOpen ? [] : routers.entries()) {
-    if (doubtful(['routers', i, 'server'])) continue
+    if (isRepaired(['routers', i, 'server'])) continue
     const { missing, found } = findMembers(router, serversOf(configuration), [])
     for (const { server } of found) routed.add(server)
     for (const j of missing) {
@@ -146,11 +146,11 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
       report({ code: 'dangling-server', path, message: `there is no server ${quote(server)}`, ...chosen })
     }
   }
-  if (doubtful(['routers'])) return
+  if (isRepaired(['routers'])) return
   // A server without a name is reported with the same advice.
   if (routers.length === 0 && isOpen) return
   if (routers.length === 0)
-    // A file without a name may not be a configuration: its path is then doubtful.
+    // A file without a name may not be a configuration: its path is then isRepaired.
     return report({
       code: 'no-router',
       path: ['name'],
@@ -160,10 +160,10 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
           ? 'Write `prefix: /…` at the top of the file, or a router under `routers`'
           : 'Add one under `routers`',
     })
-  if (isOpen || routers.some((_, i) => doubtful(['routers', i, 'server']))) return
+  if (isOpen || routers.some((_, i) => isRepaired(['routers', i, 'server']))) return
   for (const key of ['servers', 'mcpServers'] as const)
     for (const [i, { name }] of configuration[key].entries()) {
-      if (routed.has(name) || meant.has(name) || doubtful([key, i, 'name']) || excused-- > 0) continue
+      if (routed.has(name) || meant.has(name) || isRepaired([key, i, 'name']) || excused-- > 0) continue
       report({
         code: 'unrouted-server',
         path: [key, i, 'name'],

@@ -9,9 +9,9 @@ import type { Check, Context } from './check.ts'
 import { PEM_MEMBERS } from './fields/server-connections.ts'
 
 /** The tenant of a configuration, if the settings restrict its authors. */
-function ownerOf({ configuration, doubtful, options }: Context): TenantSettings | undefined {
+function ownerOf({ configuration, isRepaired, options }: Context): TenantSettings | undefined {
   const { tenant } = configuration
-  if (tenant === DEFAULT_TENANT || doubtful(['tenant'])) return undefined
+  if (tenant === DEFAULT_TENANT || isRepaired(['tenant'])) return undefined
   return options.tenants?.find(({ name }) => name === tenant)
 }
 

@@ -20,8 +20,8 @@ export function checkOne(read: Read, options: CheckOptions): OwnResult {
   return { findings, claims: [...nameClaims(read, options), ...prefixClaims(read)] }
 }
 
-function nameClaims({ configuration, doubtful }: Read, { tenants }: CheckOptions): Claim[][] {
-  if (doubtful(['name']) || doubtful(['tenant'])) return []
+function nameClaims({ configuration, isRepaired }: Read, { tenants }: CheckOptions): Claim[][] {
+  if (isRepaired(['name']) || isRepaired(['tenant'])) return []
   const { name, tenant } = configuration
   const ofTenant = tenant === DEFAULT_TENANT ? '' : ` of the tenant ${quote(tenant)}`
   const claim = {

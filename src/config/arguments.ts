@@ -20,7 +20,7 @@ interface Context {
   nodes: Nodes
   locate: Locate
   findings: Finding[]
-  doubtful: (path: Path) => boolean
+  isRepaired: (path: Path) => boolean
 }
 
 /** Reads `default`, `const` and `enum` of every argument by its type; a value of another type is reported and left out. */
@@ -32,7 +32,7 @@ export function readArguments(tools: Tool[], context: Context) {
       if (given === undefined && fixed === undefined && !values && !items && !properties) return
       const path = ['tools', i, 'args', j]
       // Without a type its values cannot be checked.
-      if (context.doubtful([...path, 'type'])) return
+      if (context.isRepaired([...path, 'type'])) return
       if (values) arg.enum = readEnum(arg, values, path, context)
       if (items) arg.items = nestedTexts(items, [...path, 'items'], context)
       if (properties) arg.properties = nestedProperties(properties, [...path, 'properties'], context)

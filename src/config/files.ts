@@ -188,8 +188,8 @@ export function readLintConfig(
 ): { config: LintConfig | undefined; findings: Finding[] } {
   if (!source) return { config: { severity: {}, limits: {} }, findings: [] }
   const { file } = source
-  const { findings, locate, sound, value } = readSchemaFile(source, env, 'lint')
-  const { severity, limits } = withDefaults('lint', sound ? value : {}) as unknown as LintConfig
+  const { findings, locate, matchesSchema, value } = readSchemaFile(source, env, 'lint')
+  const { severity, limits } = withDefaults('lint', matchesSchema ? value : {}) as unknown as LintConfig
   const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
   for (const name of Object.keys(severity)) {
     if (known.includes(name)) continue

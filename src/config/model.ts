@@ -181,8 +181,8 @@ export interface ReadConfiguration extends Source {
   configuration: Configuration | undefined
   findings: Finding[]
   locate: Locate
-  /** Whether the value at a path was left out or replaced: checks must not judge it. */
-  doubtful: (path: Path) => boolean
+  /** Whether the value at a path was faulty, and was left out or replaced: checks must not judge it. */
+  isRepaired: (path: Path) => boolean
 }
 
 export interface ReadConfigurationsResult {

@@ -29,21 +29,21 @@ export function parseConfiguration(source: Source, env: Env): ReadConfiguration 
   const repaired = needsRepair(read) ? repairedOf(read, source) : undefined
   // A repaired configuration must never count as valid.
   if (needsRepair(read) && (!repaired || !hasErrors(findings))) {
-    const rest = { locate: read.locate, doubtful: () => false }
+    const rest = { locate: read.locate, isRepaired: () => false }
     return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
   }
   const { value, faults, ...short } = withRouter((repaired ?? read).value as JsonObject)
-  const doubtful = (path: Path) =>
-    short.doubtful(path) ||
-    repaired?.doubtful(path) === true ||
-    repaired?.doubtful(short.place(path)) === true
+  const isRepaired = (path: Path) =>
+    short.isRepaired(path) ||
+    repaired?.isRepaired(path) === true ||
+    repaired?.isRepaired(short.place(path)) === true
   const { at, key } = repaired?.nodes ?? lateNodes(source, env, read.nodes)
   const nodes: Nodes = { at: (path) => at(short.place(path)), key: (path) => key(short.place(path)) }
   const locate = locator(text, env, read.range, nodes)
   findings.push(...faults.map((fault) => toFinding(fault, { file, text, locate })))
   const configuration = buildConfiguration(value)
-  readArguments(configuration.tools, { file, text, nodes, locate, findings, doubtful })
-  return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
+  readArguments(configuration.tools, { file, text, nodes, locate, findings, isRepaired })
+  return { ...source, configuration, findings: limited(findings, file), locate, isRepaired }
 }
 
 /** The nodes of the last two files, as a finding about two files names places in both. */
@@ -66,13 +66,13 @@ function lateNodes(source: Source, env: Env, now: Nodes): Nodes {
   return late
 }
 
-function needsRepair({ sound, errors, reportedNodes }: SchemaFile): boolean {
-  return !sound || errors.length > 0 || reportedNodes.size > 0
+function needsRepair({ matchesSchema, errors, reportedNodes }: SchemaFile): boolean {
+  return !matchesSchema || errors.length > 0 || reportedNodes.size > 0
 }
 
 function repairedOf(read: SchemaFile, { file, text }: Source): Repaired | undefined {
   const schema = loadSchema('configuration')
-  return read.broken ? undefined : repair({ ...read, file, size: text.length, schema }, MAX_FINDINGS)
+  return read.isUnreadable ? undefined : repair({ ...read, file, size: text.length, schema }, MAX_FINDINGS)
 }
 
 /** More findings of one file do not help its author. */
@@ -99,9 +99,9 @@ interface SchemaFile {
   nodes: Nodes
   range: Parsed['range']
   /** Whether the value matches the schema, apart from unknown keys. */
-  sound: boolean
+  matchesSchema: boolean
   /** Whether there is no value: the file is not YAML, or empty. */
-  broken: boolean
+  isUnreadable: boolean
   /** Schema errors, up to `MAX_FINDINGS`. */
   errors: ErrorObject[]
   /** Nodes that have a finding about their value already. */
@@ -139,29 +139,29 @@ export function readSchemaFile(source: Source, env: Env, name: SchemaName): Sche
   const { findings, range } = parsed
   if (commented) findings.push(commentFinding(source, commented.first, range))
   if (isLarge) findings.push(fileTooLarge(source, MAX_FILE_SIZE))
-  const broken = findings.some(({ code }) => code !== 'yaml-warning')
+  const isUnreadable = findings.some(({ code }) => code !== 'yaml-warning')
   const { value, root, reportedNodes, findings: told } = readValues(plain, env, parsed, schema.shape)
   const nodes = nodesOf(root)
   const locate = locator(text, env, range, nodes)
   const rest = { errors: [], reportedNodes, misplaced: new Set<string>() }
-  const result = { value, findings, locate, nodes, range, sound: false, broken: true, ...rest }
+  const result = { value, findings, locate, nodes, range, matchesSchema: false, isUnreadable: true, ...rest }
   const foreign = name !== 'lint' && foreignFinding(value, name, source, locate)
   if (foreign) return { ...result, findings: [foreign] }
-  if (broken) return result
+  if (isUnreadable) return result
   findings.push(...(name === 'configuration' ? withArgumentCures(told, value, nodes, source) : told))
   if (value === null && told.length === 0) {
     // All settings are optional.
-    if (name !== 'configuration') return { ...result, value: {}, sound: true, broken: false }
+    if (name !== 'configuration') return { ...result, value: {}, matchesSchema: true, isUnreadable: false }
     const hint = 'Write a configuration with at least `name`, or remove the file'
     findings.push(finding('empty-file', file, 'the file contains no configuration', { hint }))
     return result
   }
   const found = schemaErrorsOf(value, text.length, schema, nodes, MAX_FINDINGS)
   const errors = withoutRemovedKeys(found, name, { ...source, value, locate, findings })
-  const sound = errors.every(({ keyword }) => keyword === 'additionalProperties')
+  const matchesSchema = errors.every(({ keyword }) => keyword === 'additionalProperties')
   if (errors.length >= MAX_FINDINGS) findings.push(tooMany(file))
   const misplaced = reportErrors(errors, { ...result, ...source, schema }, findings, MAX_FINDINGS)
-  return { ...result, sound, broken: false, errors, misplaced }
+  return { ...result, matchesSchema, isUnreadable: false, errors, misplaced }
 }
 
 /** A file of another kind gets this finding only. */

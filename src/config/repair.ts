@@ -27,7 +27,7 @@ export interface Repaired {
   value: JsonObject
   nodes: Nodes
   /** Whether the value at a path differs from the file. */
-  doubtful: (path: Path) => boolean
+  isRepaired: (path: Path) => boolean
 }
 
 /**
@@ -61,12 +61,12 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
   const lists = [...faulty.misplaced].map((key) => (key === 'prefix' ? 'routers' : key.replace(/\[\].*/, '')))
   // A key in a wrong place may have been meant for a list that is missing.
   const absent = new Set(lists.filter((key) => !(key in value)))
-  const doubtful = (path: Path) =>
+  const isRepaired = (path: Path) =>
     tree.changed(path) ||
     (path.length === 1 && absent.has(String(path[0]))) ||
     (faulty.misplaced.size > 0 &&
       faulty.misplaced.has(written(path.map((key) => (typeof key === 'number' ? '[]' : key)))))
-  return { value, nodes, doubtful }
+  return { value, nodes, isRepaired }
 }
 
 type Key = string | number

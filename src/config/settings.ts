@@ -74,8 +74,8 @@ interface SettingsFile {
 /** Reads settings without checking what one says about another. */
 export function readSettingsFile(source: Source | undefined, env: Env, flags: SettingsFlags): SettingsFile {
   const { file, text } = source ?? { file: 'plantgw.yaml', text: '' }
-  const { findings, locate, sound, value } = readSchemaFile({ file, text }, env, 'settings')
-  const given = (sound ? value : {}) as GivenSettings
+  const { findings, locate, matchesSchema, value } = readSchemaFile({ file, text }, env, 'settings')
+  const given = (matchesSchema ? value : {}) as GivenSettings
   const settings = buildSettings(given, readOuter(env, flags, findings), file)
   return { given, settings, findings, place: { file, text, locate } }
 }

@@ -61,7 +61,7 @@ export function headersOf(
 interface Expanded {
   value: JsonObject
   faults: Report[]
-  doubtful: (path: Path) => boolean
+  isRepaired: (path: Path) => boolean
   /** The path in the file of a path in `value`: the router and the name are where the file says them. */
   place: (path: Path) => Path
 }
@@ -95,7 +95,7 @@ export function withRouter(given: JsonObject): Expanded {
   return {
     value,
     faults,
-    doubtful: (path) =>
+    isRepaired: (path) =>
       fault !== undefined ? path[0] === 'routers' && path.length === 1 : !isShort && isAdded(path),
     place,
   }

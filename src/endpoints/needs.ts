@@ -95,8 +95,8 @@ export async function connectionFindings(
   configurations: readonly ReadConfiguration[],
 ): Promise<Finding[]> {
   const asked = new Map<string, Promise<Error | undefined>>()
-  const sound = configurations.filter(({ doubtful }) => !doubtful(['notifier']))
-  const found = usedOf(placed, sound).map(async ({ place, path, use }) => {
+  const readable = configurations.filter(({ isRepaired }) => !isRepaired(['notifier']))
+  const found = usedOf(placed, readable).map(async ({ place, path, use }) => {
     const question = questionOf(use, path)
     // Missing packages are reported as `missing-package`.
     if (!question || missing(use.type) !== undefined) return []

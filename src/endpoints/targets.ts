@@ -46,7 +46,7 @@ async function originTargets(reads: readonly OwnRead[], options: CheckEndpointsO
   const skipped: Target[] = []
   const uses = reads.flatMap(([read, { env }]) =>
     toolUses(read)
-      .filter((_, index) => !read.doubtful(['tools', index, 'endpoint']))
+      .filter((_, index) => !read.isRepaired(['tools', index, 'endpoint']))
       .map((use) => ({ use, env })),
   )
   for (const { use, env } of uses)
@@ -96,7 +96,7 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
     const { type, name } = server
     const { address } = TRANSPORTS[type]
     const path: Path = ['mcpServers', i, address]
-    if (read.doubtful(path)) return []
+    if (read.isRepaired(path)) return []
     const user = userOf(read, name, path)
     const http = new HttpClient()
     const credentials = credentialsFor({ http, guards: guardsOfCommands(), log, vault })(

@@ -161,8 +161,8 @@ async function readFolder(
 ): Promise<Omit<Snapshot, 'revision'>> {
   const { configurations, findings } = await readConfigurations([folder], env, tenants && { tenants })
   const found = new Map<string, StoredConfiguration>()
-  for (const { configuration, doubtful, file, text } of configurations) {
-    if (!configuration || doubtful(['name']) || doubtful(['tenant'])) continue
+  for (const { configuration, isRepaired, file, text } of configurations) {
+    if (!configuration || isRepaired(['name']) || isRepaired(['tenant'])) continue
     const { name, tenant } = configuration
     const id = qualifiedName(configuration)
     if (found.has(id)) continue

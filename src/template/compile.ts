@@ -15,10 +15,10 @@ import { printDialect } from './fmt/print.ts'
 import {
   type ActionNode,
   type BranchNode,
-  callsTemplates,
   lengthOf,
   type Node,
   type Span,
+  someNode,
   type TemplateNode,
   type Tree,
 } from './node.ts'
@@ -129,7 +129,11 @@ class Compiler {
     this.running.push(name)
     const compiled = this.definition(list, dot, start)
     this.running.pop()
-    if (compiled.end !== start && compiled.end !== UNREACHABLE && callsTemplates(list)) {
+    if (
+      compiled.end !== start &&
+      compiled.end !== UNREACHABLE &&
+      someNode(list, ({ type }) => type === 'template')
+    ) {
       const span = list[0] ?? { start: 0, end: 0 }
       const message = `template "${name}" calls itself and ends in a different context`
       this.contextError(span, message, 'let it start and end in the same context')
@@ -215,10 +219,10 @@ class Compiler {
     const { run: list, flow } = compilePipeline(node.pipe, unit)
     const item = someItem(flow)
     const variables = node.pipe.declarations.map(({ name }, at, all) => {
-      const of = at === all.length - 1 ? item : { ...item, built: false }
-      if (!node.pipe.assign) return declare(unit, name, of)
+      const held = at === all.length - 1 ? item : { ...item, built: false }
+      if (!node.pipe.assign) return declare(unit, name, held)
       const slot = unit.scope.slotOf(name)
-      if (slot !== undefined) widen(unit, slot, of)
+      if (slot !== undefined) widen(unit, slot, held)
       return slot
     })
     const { body, end: loopEnd } = this.loop(node, item, unit, start)

@@ -117,12 +117,23 @@ function endOf(list: readonly Node[]): number {
   return 'list' in last ? Math.max(last.end, endOf(last.list), endOf(last.elseList ?? [])) : last.end
 }
 
-/** Whether it contains `template` anywhere. */
-export function callsTemplates(list: readonly Node[]): boolean {
-  return list.some((node) => {
-    if (node.type === 'template') return true
-    return 'list' in node && (callsTemplates(node.list) || callsTemplates(node.elseList ?? []))
+/** Calls back for each node of a list, in any branch; outer ones first. */
+export function eachNode(list: readonly Node[], visit: (node: Node) => void): void {
+  for (const node of list) {
+    visit(node)
+    if (!('list' in node)) continue
+    eachNode(node.list, visit)
+    eachNode(node.elseList ?? [], visit)
+  }
+}
+
+/** Whether a node of a list, in any branch, passes the test. */
+export function someNode(list: readonly Node[], test: (node: Node) => boolean): boolean {
+  let isFound = false
+  eachNode(list, (node) => {
+    isFound ||= test(node)
   })
+  return isFound
 }
 
 /** Whether the pipeline calls one of these functions at any depth. */

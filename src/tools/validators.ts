@@ -1,6 +1,6 @@
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { doublesOf, foreignAjv, WorkError, withinWork } from '../config/json-schema/bounded.ts'
+import { boundedAjv, doublesOf, WorkError, withinWork } from '../config/json-schema/bounded.ts'
 import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
 import { lazy } from './argument-text.ts'
 import { CallError } from './failure.ts'
@@ -35,9 +35,9 @@ const UNLOCATED: Record<Checked, string> = {
  * validators. A valid value is checked once; an invalid one again to collect faults.
  */
 export function schemaCompiler(): CompileSchema {
-  const silent = lazy(() => foreignAjv({ ...OPTIONS, silent: true }))
-  const first = lazy(() => foreignAjv({ ...OPTIONS, verbose: true }))
-  const thorough = lazy(() => foreignAjv({ ...OPTIONS, verbose: true, allErrors: true }))
+  const silent = lazy(() => boundedAjv({ ...OPTIONS, silent: true }))
+  const first = lazy(() => boundedAjv({ ...OPTIONS, verbose: true }))
+  const thorough = lazy(() => boundedAjv({ ...OPTIONS, verbose: true, allErrors: true }))
   return (schema, of) => {
     const fits = lazy(() => compile(silent(), schema))
     const findFirst = lazy(() => compile(first(), schema))

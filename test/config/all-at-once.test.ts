@@ -101,7 +101,7 @@ test('places are right where an item before was left out and a key is misspelt',
     findings.filter(({ range }) => !range),
     [],
   )
-  const { configuration, locate, doubtful } = read
+  const { configuration, locate, isRepaired } = read
   assert.deepEqual(configuration?.servers[1]?.allowedTools, ['b', 'c'])
   const at = (path: Path) => {
     const range = locate(path)
@@ -112,7 +112,7 @@ test('places are right where an item before was left out and a key is misspelt',
   assert.equal(at(['servers', 1, 'allowedTools', 1]), 'c')
   assert.equal(at(['routers', 0, 'prefix']), '/a')
   assert.ok(
-    doubtful(['servers', 1, 'allowedTools']) && doubtful(['tools']) && !doubtful(['tools', 0, 'name']),
+    isRepaired(['servers', 1, 'allowedTools']) && isRepaired(['tools']) && !isRepaired(['tools', 0, 'name']),
   )
 })
 

@@ -41,9 +41,9 @@ export const AUTH_CHECK: Check = {
 function checkAuth({ auth }: Router, report: Reporter, context: Context) {
   if (!auth) return
   const { type, tokens, issuers } = auth
-  const { read, path, doubtful } = context
+  const { read, path, isRepaired } = context
   const isGiven = (key: Path) => read.locate.has([...path, 'auth', ...key])
-  if (doubtful([...path, 'auth', 'type'])) return
+  if (isRepaired([...path, 'auth', 'type'])) return
   reportWithoutEffect(USED_BY, [], type, isGiven, report)
   const missing = (key: string, hint: string) =>
     report({

@@ -25,8 +25,8 @@ function checkAuthorize(router: Router, report: Reporter, context: Context) {
   if (!authorize) return
   const { server } = router
   const tools = typeof server === 'string' ? toolNames(server, context) : undefined
-  const isDoubtful = (at: Path) => context.doubtful([...context.path, 'authorize', 'rules', ...at])
-  checkRules(authorize.rules, ['authorize', 'rules'], report, isDoubtful)
+  const isRepaired = (at: Path) => context.isRepaired([...context.path, 'authorize', 'rules', ...at])
+  checkRules(authorize.rules, ['authorize', 'rules'], report, isRepaired)
   const suggestTool = tools && suggester(tools)
   for (const [i, rule] of authorize.rules.slice(0, MOST).entries()) {
     const path = ['authorize', 'rules', i]
@@ -35,12 +35,12 @@ function checkAuthorize(router: Router, report: Reporter, context: Context) {
   }
 }
 
-/** Checks rules anywhere. @param isDoubtful whether a value must be ignored, by its path in the rules */
+/** Checks rules anywhere. @param isRepaired whether a value must be ignored, by its path in the rules */
 export function checkRules(
   all: readonly AuthorizeRule[],
   at: Path,
   report: Reporter,
-  isDoubtful: (path: Path) => boolean = () => false,
+  isRepaired: (path: Path) => boolean = () => false,
 ) {
   const tooMany = (items: readonly unknown[], path: Path) => {
     if (items.length > MOST)
@@ -55,7 +55,7 @@ export function checkRules(
   const rules = all.slice(0, MOST)
   for (const [i, rule] of rules.entries()) {
     const path = [...at, i]
-    if (KINDS.every((kind) => rule[kind] === undefined && !isDoubtful([i, kind])))
+    if (KINDS.every((kind) => rule[kind] === undefined && !isRepaired([i, kind])))
       report({
         code: 'missing-key',
         path,
@@ -69,7 +69,7 @@ export function checkRules(
     }
     checkWords(rule, path, report)
   }
-  const sure = (i: number) => [...KINDS, ...DEMANDS].every((key) => !isDoubtful([i, key]))
+  const sure = (i: number) => [...KINDS, ...DEMANDS].every((key) => !isRepaired([i, key]))
   checkCovered(rules, at, sure, report)
 }
 
@@ -88,8 +88,8 @@ function checkWords({ scopes = [], claims = {} }: AuthorizeRule, path: Path, rep
 }
 
 /** Whether the tenant's rules allow anyone to use a router. */
-function checkBound(router: Router, report: Reporter, { configuration, doubtful, path, options }: Context) {
-  if (doubtful(['tenant']) || doubtful([...path, 'auth'])) return
+function checkBound(router: Router, report: Reporter, { configuration, isRepaired, path, options }: Context) {
+  if (isRepaired(['tenant']) || isRepaired([...path, 'auth'])) return
   const owner = options.tenants?.find(({ name }) => name === configuration.tenant)
   const rules = owner?.authorize?.rules ?? []
   const demanding = rules.filter((rule) => DEMANDS.some((key) => rule[key] !== undefined))
@@ -110,7 +110,7 @@ function checkBound(router: Router, report: Reporter, { configuration, doubtful,
 }
 
 function checkName(name: string, path: Path, report: Reporter) {
-  if (!isSound(name))
+  if (!isShort(name))
     report({
       code: 'invalid-value',
       path,
@@ -119,7 +119,7 @@ function checkName(name: string, path: Path, report: Reporter) {
     })
 }
 
-function isSound(name: string): boolean {
+function isShort(name: string): boolean {
   return name.length <= LONGEST && name.split(/\*+/).length <= MOST_WILDCARDS + 1
 }
 
@@ -131,7 +131,7 @@ function checkTools(
   report: Reporter,
 ) {
   for (const [j, name] of tools.slice(0, MOST).entries())
-    if (!known.some(wildcards(name)) && isSound(name))
+    if (!known.some(wildcards(name)) && isShort(name))
       report({
         code: 'rule-without-effect',
         path: [...path, 'tools', j],
@@ -146,8 +146,8 @@ function checkTools(
 /** Whether any caller can satisfy a rule. */
 function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: Reporter, context: Context) {
   const { auth } = router
-  const { configuration, options, doubtful } = context
-  if (doubtful([...context.path, 'auth'])) return
+  const { configuration, options, isRepaired } = context
+  if (isRepaired([...context.path, 'auth'])) return
   const shared = options.tenants?.find(({ name }) => name === configuration.tenant)?.tokens ?? []
   const isKnown = asksForLogin(router) || shared.length > 0
   const given = isKnown ? [] : DEMANDS.filter((key) => rule[key] !== undefined)

@@ -12,7 +12,7 @@ const STATELESS_HEADERS = ['Mcp-Method', 'Mcp-Name']
  * Checks the `cors` of a router: values that browsers refuse, and omissions that break MCP in browsers.
  * @param login whether pages send `Authorization`
  */
-export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, path, doubtful }: Context) {
+export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, path, isRepaired }: Context) {
   checkValues(cors, [...path, 'cors'], report)
   const isGiven = (key: string) => read.locate.has([...path, 'cors', key])
   // Without origins, the other keys have no effect.
@@ -28,7 +28,7 @@ export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, 
     return
   }
   const lacks = (key: keyof Cors, missing: readonly string[], more: Partial<Report> = {}) => {
-    if (missing.length === 0 || doubtful([...path, 'cors', key])) return
+    if (missing.length === 0 || isRepaired([...path, 'cors', key])) return
     report({
       code: 'cors-incomplete',
       path: ['cors', key],

@@ -32,8 +32,8 @@ export const FIELD_CHECKS: readonly Check[] = [
   {
     codes: ['key-without-effect', 'invalid-value'],
     on: 'configuration',
-    check({ notifier, skills, servers }, report, { doubtful }) {
-      if (notifier && !doubtful(['notifier'])) checkNotifier(notifier, ['notifier'], report)
+    check({ notifier, skills, servers }, report, { isRepaired }) {
+      if (notifier && !isRepaired(['notifier'])) checkNotifier(notifier, ['notifier'], report)
       if (skills !== undefined && servers.length === 0)
         report({
           code: 'key-without-effect',

@@ -28,8 +28,8 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
   { codes: ['command-line', 'literal-template', 'unexpanded-shell'], on: 'mcpServer', check: checkCommand },
 ]
 
-function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: Context) {
-  if (doubtful([...path, 'type'])) return
+function checkIdleKeys(server: McpServer, report: Reporter, { isRepaired, path }: Context) {
+  if (isRepaired([...path, 'type'])) return
   const { keys } = TRANSPORTS[server.type]
   const all = new Set(Object.values(TRANSPORTS).flatMap((transport) => transport.keys))
   const idle = [...all].filter((key) => !keys.includes(key) && Object.keys(server[key] ?? {}).length > 0)
@@ -180,9 +180,9 @@ function checkVariables({ env }: McpServer, report: Reporter) {
 }
 
 /** `command` is started without a shell. */
-function checkCommand(server: McpServer, report: Reporter, { doubtful, path }: Context) {
+function checkCommand(server: McpServer, report: Reporter, { isRepaired, path }: Context) {
   const { type, command = '', args, env } = server
-  if (!TRANSPORTS[type].startsProcess || doubtful([...path, 'type'])) return
+  if (!TRANSPORTS[type].startsProcess || isRepaired([...path, 'type'])) return
   if (COMMAND_LINE.test(command)) report(commandLine(command, args, path))
   const words: [Path, string][] = [
     [['command'], command],

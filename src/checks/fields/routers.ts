@@ -90,9 +90,9 @@ function serversForwardingLogin({ servers, tools, mcpServers }: Configuration): 
 function checkServerList(
   { server: list, names: naming }: Router,
   report: Reporter,
-  { doubtful, path }: Context,
+  { isRepaired, path }: Context,
 ) {
-  if (typeof list === 'string' || doubtful([...path, 'server'])) return
+  if (typeof list === 'string' || isRepaired([...path, 'server'])) return
   const names = list.map(({ server }) => server)
   const known = new Set(names)
   const seen = new Set<string>()

@@ -126,12 +126,12 @@ export function checkAttempts(
     })
 }
 
-function checkServer(server: Server, report: Reporter, { configuration, doubtful }: Context) {
+function checkServer(server: Server, report: Reporter, { configuration, isRepaired }: Context) {
   const { name, retry } = server
   checkAttempts(server, report)
   if (!retry) return
   const { tools } = configuration
-  if (doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i]))) return
+  if (isRepaired(['tools']) || tools.some((_, i) => isRepaired(['tools', i]))) return
   const own = tools.filter((tool) => offers(server, tool.name))
   if (own.length && !own.some((tool) => isRepeatable(tool.method, tool)))
     report({

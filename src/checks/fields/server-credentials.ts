@@ -70,7 +70,7 @@ export const CREDENTIALS_CHECKS: readonly Check[] = [
     on: 'mcpServer',
     check(server, report, context) {
       const { credentials, type, headers, name } = server
-      if (!credentials || context.doubtful([...context.path, 'type'])) return
+      if (!credentials || context.isRepaired([...context.path, 'type'])) return
       // Credentials are sent in headers.
       if (!TRANSPORTS[type].keys.includes('headers')) {
         report({
@@ -103,9 +103,9 @@ function checkCredentials(
   context: Context,
 ) {
   if (!credentials) return
-  const { read, path, doubtful, configuration } = context
+  const { read, path, isRepaired, configuration } = context
   const { type } = credentials
-  if (doubtful([...path, 'credentials', 'type'])) return
+  if (isRepaired([...path, 'credentials', 'type'])) return
   const isGiven = (key: string) => read.locate.has([...path, 'credentials', key])
   const idle = Object.entries(USED_BY).filter(([key, types]) => !types.includes(type) && isGiven(key))
   reportIdle(

@@ -26,9 +26,9 @@ export const WIRE_CHECKS: readonly Check[] = [
 function checkStyle(
   { name, position, style, explode, type }: Arg,
   report: Reporter,
-  { doubtful, path, configuration }: Context,
+  { isRepaired, path, configuration }: Context,
 ) {
-  if (doubtful([...path, 'position']) || doubtful([...path, 'style'])) return
+  if (isRepaired([...path, 'position']) || isRepaired([...path, 'style'])) return
   const allowed = STYLES[position]
   // An `inputSchema` says the type.
   const isTyped = configuration.tools[Number(path[1])]?.inputSchema !== undefined

@@ -24,13 +24,13 @@ function checkFound(
   { tools }: Configuration,
   alike: ReadonlySet<number>,
   report: Reporter,
-  { doubtful }: Context,
+  { isRepaired }: Context,
 ) {
   if (tools.length <= AMONG) return
   const index = createIndex(tools.map((tool) => searchable(tool)))
   for (const [i, { name, description = '' }] of tools.entries()) {
     const [sentence] = firstSentence(description)
-    if (sentence === '' || alike.has(i) || doubtful(['tools', i])) continue
+    if (sentence === '' || alike.has(i) || isRepaired(['tools', i])) continue
     const hits = index.search(sentence, { limit: AMONG })
     if (hits.some(({ at }) => at === i)) continue
     const others = hits.slice(0, 2).map(({ at }) => quote(tools[at]!.name))
@@ -44,9 +44,9 @@ function checkFound(
 }
 
 /** Reports each set of tools with equal words once. @returns the tools of all sets */
-function checkDistinct({ tools }: Configuration, report: Reporter, { doubtful }: Context): Set<number> {
+function checkDistinct({ tools }: Configuration, report: Reporter, { isRepaired }: Context): Set<number> {
   const described = [...tools.keys()].filter(
-    (i) => tools[i]!.description !== undefined && !doubtful(['tools', i]),
+    (i) => tools[i]!.description !== undefined && !isRepaired(['tools', i]),
   )
   // Most names are unique, so few tools need a full comparison.
   const alike = withSame((i) => wordsOfName(tools[i]!), described).flatMap((set) =>

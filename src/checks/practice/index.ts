@@ -81,11 +81,11 @@ export const PRACTICE_CHECKS: readonly Check[] = [
   {
     codes: ['weak-token'],
     on: 'router',
-    check({ auth }, report, { doubtful, path }) {
+    check({ auth }, report, { isRepaired, path }) {
       for (const [k, { token }] of (auth?.tokens ?? []).entries()) {
         const own = ['auth', 'tokens', k, 'token']
         // A digest does not reveal its token.
-        if (token.length >= SHORTEST_TOKEN || token.startsWith('sha256:') || doubtful([...path, ...own]))
+        if (token.length >= SHORTEST_TOKEN || token.startsWith('sha256:') || isRepaired([...path, ...own]))
           continue
         report({
           code: 'weak-token',

@@ -74,10 +74,10 @@ function reportArgument(name: string, path: Path, report: Reporter) {
   })
 }
 
-function checkUnused({ servers, tools }: Configuration, report: Reporter, { doubtful }: Context) {
+function checkUnused({ servers, tools }: Configuration, report: Reporter, { isRepaired }: Context) {
   // A server that allows no tools is already reported.
   if (servers.length === 0 || servers.some(({ allowedTools }) => !allowedTools?.length)) return
-  if (servers.some((_, i) => doubtful(['servers', i, 'allowedTools']))) return
+  if (servers.some((_, i) => isRepaired(['servers', i, 'allowedTools']))) return
   const allowed = new Set(servers.flatMap(({ allowedTools }) => allowedTools ?? []))
   const names = servers.map(({ name }) => quote(name)).slice(0, 3)
   // An unknown name is already reported, and probably means one of these.

@@ -59,8 +59,8 @@ export const TOOL_CHECKS: readonly Check[] = [
 const MAX_NAMES = 20
 
 /** One finding for the tools of a file, and one for their arguments. */
-function checkMissing({ tools }: Configuration, report: Reporter, { doubtful }: Context) {
-  const shown = [...tools.entries()].filter(([i]) => !doubtful(['tools', i, 'name']))
+function checkMissing({ tools }: Configuration, report: Reporter, { isRepaired }: Context) {
+  const shown = [...tools.entries()].filter(([i]) => !isRepaired(['tools', i, 'name']))
   const bare = shown.filter(([, { description }]) => !description?.trim())
   const [first] = bare
   if (first)
@@ -77,17 +77,16 @@ function checkMissing({ tools }: Configuration, report: Reporter, { doubtful }: 
       hint: 'Say in a sentence what it does: a model chooses it by that',
     })
   const args = shown.flatMap(([i, tool]) => {
-    const of = tool.args.filter((arg) => arg.const === undefined && !describes(tool, arg))
-    return of.length === 0
-      ? []
-      : [{ path: ['tools', i, 'args', tool.args.indexOf(of[0]!), 'name'], of, tool }]
+    const bare = tool.args.filter((arg) => arg.const === undefined && !describes(tool, arg))
+    const [first] = bare
+    return first ? [{ path: ['tools', i, 'args', tool.args.indexOf(first), 'name'], bare, tool }] : []
   })
-  const count = args.reduce((sum, { of }) => sum + of.length, 0)
+  const count = args.reduce((sum, { bare }) => sum + bare.length, 0)
   if (count === 0) return
   const names = args.map(
-    ({ of, tool }) =>
+    ({ bare, tool }) =>
       `${listed(
-        of.map(({ name }) => quote(name)),
+        bare.map(({ name }) => quote(name)),
         ', ',
       )} of ${quote(tool.name)}`,
   )
@@ -122,12 +121,12 @@ function checkLengths(
   report: Reporter,
   { options: { descriptionLength = 1024 } }: Context,
 ) {
-  const check = (text: string | undefined, path: Path, of: string) => {
+  const check = (text: string | undefined, path: Path, owner: string) => {
     if ((text?.length ?? 0) > descriptionLength)
       report({
         code: 'long-description',
         path,
-        message: `the description of ${of} has ${text!.length} characters, more than ${descriptionLength}`,
+        message: `the description of ${owner} has ${text!.length} characters, more than ${descriptionLength}`,
         hint: 'Keep what decides whether and how it is used',
       })
   }

@@ -21,7 +21,7 @@ import type { Ref, TemplateReporter } from './walk.ts'
 const MAX_FINDINGS = 1000
 
 /**
- * Finds problems in the templates of a readable configuration: errors for certain failures, warnings for doubtful code.
+ * Finds problems in the templates of a readable configuration: errors for certain failures, warnings for code that may fail.
  * All at once, sorted, each at its place; unambiguous ones have a `fix`. Pure; never throws.
  * @param env for `env` in templates
  * @param memo results of the same run for equal texts

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from '../../json/index.ts'
 import type { CommandNode, Operand, TextNode, Tree } from '../../template/index.ts'
 import type { Args, Subject } from '../subjects.ts'
-import { INFIX, prefixed } from './foreign.ts'
 import { field } from './known-names.ts'
+import { INFIX, prefixed } from './other-languages.ts'
 import { argumentsRead } from './usage.ts'
-import { eachNode, eachPipe, type Print, pathKey, type Ref, type TemplateReporter } from './walk.ts'
+import { eachNodeOf, eachPipe, type Print, pathKey, type Ref, type TemplateReporter } from './walk.ts'
 
 /** Functions that treat a character as a number, as Go does. */
 const OF_CHARACTERS = new Set(['printf', 'print', 'println'])
@@ -221,7 +221,7 @@ export function checkLiteralText(
   if (phase === 'config' || phase === 'upstream') return
   const pattern = isUrl ? IN_URL : place === 'header' || phase === 'prompt' ? IN_TEXT : IN_BODY
   const nodes: TextNode[] = []
-  eachNode(tree, (node) => {
+  eachNodeOf(tree, (node) => {
     if (node.type === 'text') nodes.push(node)
   })
   for (const { text, start } of nodes) {
@@ -244,7 +244,7 @@ export function checkLiteralText(
   for (const { text, start } of nodes)
     for (const { index, 0: blank } of text.matchAll(/\s+/g)) {
       const at = start + index
-      // A broken action, blanked.
+      // An unparsable action, blanked.
       if (!subject.source.startsWith(blank, at)) continue
       const isEnd = subject.source.slice(0, at).trim() === '' || subject.source.slice(at).trim() === ''
       if (isEnd || /\{\{[^{}]*:?=[^{}]*\}\}$/.test(subject.source.slice(Math.max(0, at - 200), at))) continue

@@ -1,7 +1,7 @@
 import { type ActionPiece, lex, type Memo, type TemplateError, type Tree } from '../../template/index.ts'
 
 /** An unparsable action. Offsets include its braces. */
-export interface Broken {
+export interface Unparsable {
   start: number
   end: number
   errors: TemplateError[]
@@ -9,10 +9,10 @@ export interface Broken {
 
 /** A template, parsed as far as possible. */
 interface Recovered {
-  /** The template with broken actions blanked, so that offsets stay the same. */
+  /** The template with unparsable actions blanked, so that offsets stay the same. */
   source: string
   tree: Tree
-  broken: Broken[]
+  unparsable: Unparsable[]
   /** Openers of unclosed blocks. */
   unclosed: TemplateError[]
 }
@@ -20,11 +20,11 @@ interface Recovered {
 /** Each round may reveal errors hidden before. */
 const ROUNDS = 4
 
-/** Parses a template; broken parts are set aside so that the rest can be checked. */
+/** Parses a template; unparsable parts are set aside so that the rest can be checked. */
 export function recover(source: string, { parse }: Pick<Memo, 'parse'>): Recovered {
   const first = parse(source)
-  if (first.errors.length === 0) return { source, tree: first.tree, broken: [], unclosed: [] }
-  const broken = new Map<number, Broken>()
+  if (first.errors.length === 0) return { source, tree: first.tree, unparsable: [], unclosed: [] }
+  const unparsable = new Map<number, Unparsable>()
   const unclosed: TemplateError[] = []
   let text = source
   let { errors, tree } = first
@@ -43,28 +43,28 @@ export function recover(source: string, { parse }: Pick<Memo, 'parse'>): Recover
       blank.push(action)
       // An added `{{end}}` that turned out to be superfluous.
       if (action.start >= source.length) continue
-      // Errors after a broken opener are its consequence.
+      // Errors after an unparsable opener are its consequence.
       const echo = round > 0 && isEnd(source, action)
-      const known = broken.get(action.start)
+      const known = unparsable.get(action.start)
       if (known) known.errors.push(error)
-      else if (!echo) broken.set(action.start, { start: action.start, end: action.end, errors: [error] })
+      else if (!echo) unparsable.set(action.start, { start: action.start, end: action.end, errors: [error] })
     }
     for (const action of blank) text = blanked(text, action)
     text += ends
     ;({ errors, tree } = parse(text))
   }
-  const list = [...broken.values()].sort((a, b) => a.start - b.start)
-  return { source: text, tree, broken: withoutEchoes(source, list), unclosed }
+  const list = [...unparsable.values()].sort((a, b) => a.start - b.start)
+  return { source: text, tree, unparsable: withoutEchoes(source, list), unclosed }
 }
 
 function isEnd(source: string, { start, end }: { start: number; end: number }): boolean {
   return /^\{\{-?\s*(?:end|else)\s*-?\}\}$/.test(source.slice(start, end))
 }
 
-/** `{{end}}` of a block with a broken opener is no separate mistake. */
-function withoutEchoes(source: string, broken: Broken[]): Broken[] {
-  const first = broken.findIndex((action) => !isEnd(source, action))
-  return broken.filter((action, i) => first === -1 || i < first || !isEnd(source, action))
+/** `{{end}}` of a block with an unparsable opener is no separate mistake. */
+function withoutEchoes(source: string, unparsable: Unparsable[]): Unparsable[] {
+  const first = unparsable.findIndex((action) => !isEnd(source, action))
+  return unparsable.filter((action, i) => first === -1 || i < first || !isEnd(source, action))
 }
 
 /** The text of the same length with one action that does nothing and opens the same block. */

@@ -48,7 +48,7 @@ type IsReported = (span: Span) => boolean
  * Reports errors that no call can avoid: a type that never fits, or invalid JSON. Problems caused by the samples'
  * content are not reported.
  */
-export function checkRendering(rendering: Rendering, known: IsReported, report: TemplateReporter): void {
+export function checkRendering(rendering: Rendering, isReported: IsReported, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const args = readBy(refs, subject.args)
   const Config = configOf(rendering)
@@ -64,7 +64,7 @@ export function checkRendering(rendering: Rendering, known: IsReported, report: 
   let all = full(flavour)
   let first = tryRender(template, all)
   if (first.error && neverFits(first.error, tree, refs, args)) {
-    if (!known(first.error)) report(failure(first.error, 'every call'))
+    if (!isReported(first.error)) report(failure(first.error, 'every call'))
     return
   }
   for (let i = 1; first.error && i < FLAVOURS.length; i++) {
@@ -73,15 +73,15 @@ export function checkRendering(rendering: Rendering, known: IsReported, report: 
     first = tryRender(template, all)
   }
   if (first.error) return
-  const seen = new Set<string>()
-  const isSound = (text: string | undefined, what: string, severity: Severity): boolean => {
-    if (!rendering.json || text === undefined || text === '' || seen.has(text)) return true
-    seen.add(text)
+  const checked = new Set<string>()
+  const isBodyValid = (text: string | undefined, what: string, severity: Severity): boolean => {
+    if (!rendering.json || text === undefined || text === '' || checked.has(text)) return true
+    checked.add(text)
     const fault = jsonFault(text)
-    if (fault) reportFault(rendering, { text, fault, what, severity }, known, report)
+    if (fault) reportFault(rendering, { text, fault, what, severity }, isReported, report)
     return !fault
   }
-  if (!isSound(first.text, 'with sample arguments', 'error')) return
+  if (!isBodyValid(first.text, 'with sample arguments', 'error')) return
   // Every call renders the same.
   if (refs.every(({ path }) => path[0] === 'Config')) return
 
@@ -96,13 +96,13 @@ export function checkRendering(rendering: Rendering, known: IsReported, report: 
     const { start, end } = second.error
     // The author's own `fail` is intended.
     const isOwn = /\bfail\b/.test(subject.source.slice(start, end))
-    if (!isOwn && !known(second.error)) report(failure(second.error, 'some calls'))
-  } else if (!isSound(second.text, 'with no optional arguments', 'error')) return
+    if (!isOwn && !isReported(second.error)) report(failure(second.error, 'some calls'))
+  } else if (!isBodyValid(second.text, 'with no optional arguments', 'error')) return
   if (!rendering.json || !hasBranches(tree)) return
   let size = 0
   for (const { args: Args, what, severity } of variations(args, all.Args, least.Args, flavour)) {
     const { text } = tryRender(template, { Config, Args, Request: request, Caller: caller })
-    if (!isSound(text, what, severity)) return
+    if (!isBodyValid(text, what, severity)) return
     size += text?.length ?? 0
     if (size > 1_000_000) return
   }
@@ -118,7 +118,7 @@ function readBy(refs: readonly Ref[], args: Args): Args {
 const NO_REQUEST = sampleRequest([])
 
 /** Renders a JSON answer template with a sample answer. Without branches, its commas do not depend on data. */
-export function checkAnswer(rendering: Rendering, known: IsReported, report: TemplateReporter): void {
+export function checkAnswer(rendering: Rendering, isReported: IsReported, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const Data = sampleData(
     refs.filter(({ path }) => path[0] === 'Response' && path[1] === 'Data').map(({ path }) => path.slice(2)),
@@ -133,7 +133,7 @@ export function checkAnswer(rendering: Rendering, known: IsReported, report: Tem
   const fault = text === undefined || text === '' ? undefined : jsonFault(text)
   if (!fault) return
   const severity = fault.comma && !hasBranches(tree) ? 'error' : 'warning'
-  reportFault(rendering, { text: text!, fault, what: 'with a sample answer', severity }, known, report)
+  reportFault(rendering, { text: text!, fault, what: 'with a sample answer', severity }, isReported, report)
 }
 
 /** Config of the first server. */
@@ -150,7 +150,7 @@ function tryRender(template: Template, root: object): { text?: string | undefine
   }
 }
 
-interface Broken {
+interface BodyFault {
   text: string
   fault: JsonFault
   what: string
@@ -159,12 +159,12 @@ interface Broken {
 
 function reportFault(
   { tree, subject }: Rendering,
-  { text, fault, what, severity }: Broken,
-  known: IsReported,
+  { text, fault, what, severity }: BodyFault,
+  isReported: IsReported,
   report: TemplateReporter,
 ): void {
   const span = placeOf(tree, text, fault.offset) ?? { start: 0, end: subject.source.length }
-  if (known({ start: span.start - 1, end: span.end + 1 })) return
+  if (isReported({ start: span.start - 1, end: span.end + 1 })) return
   const hint = (fault.comma && commaHint(tree, subject.source, span, fault.comma)) || fault.hint
   report({
     code: 'template-body',

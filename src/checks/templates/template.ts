@@ -7,17 +7,18 @@ import {
   type Place,
   placeOf,
   type Span,
+  someNode,
   type TemplateError,
   type Tree,
 } from '../../template/index.ts'
 import { capital } from '../../text/index.ts'
 import { jsonFault } from '../json-fault.ts'
 import type { Subject } from '../subjects.ts'
-import { checkBroken, nearestKeyword, reportSyntax } from './broken.ts'
 import { checkRef } from './known-names.ts'
 import { checkCommands, checkLiteralText, checkValue } from './node-checks.ts'
 import { recover } from './recover.ts'
 import { checkAnswer, checkRendering } from './render.ts'
+import { checkUnparsable, nearestKeyword, reportSyntax } from './unparsable.ts'
 import { type Ref, type TemplateReporter, walk } from './walk.ts'
 
 /** Phases of templates that are rendered with sample arguments. */
@@ -60,11 +61,11 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
     )
 
   const isUrlWrong = checkUrlText(subject, reportOnce)
-  const { source: sound, tree, broken, unclosed } = recover(source, memo)
-  const refs = broken.flatMap((action) => checkBroken(action, subject, reportOnce))
+  const { source: parsable, tree, unparsable, unclosed } = recover(source, memo)
+  const refs = unparsable.flatMap((action) => checkUnparsable(action, subject, reportOnce))
   for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, reportOnce)
   // `{{endif}}` and `{{ennd}}` are already reported.
-  const closers = broken.filter(({ start, end }) => isCloser(source.slice(start, end))).length
+  const closers = unparsable.filter(({ start, end }) => isCloser(source.slice(start, end))).length
   for (const { start, end } of unclosed.slice(closers)) {
     const word = /^\{\{-?\s*(\w+)/.exec(source.slice(start, end))?.[1] ?? 'block'
     reportOnce({
@@ -74,7 +75,7 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
       hint: 'Add `{{end}}` where it ends',
     })
   }
-  checkCommands(tree, sound, subject.args, reportOnce)
+  checkCommands(tree, parsable, subject.args, reportOnce)
   const found = placeOf(place, tree)
   const json = found === 'json' || found === 'json-lines'
   const raws: Span[] = []
@@ -95,14 +96,14 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   const trusted = ['Config']
   const { pathArgs } = subject.args
   const options = { place, env: context.env, roots: subject.roots, trusted, pathArgs } as const
-  const { template, errors } = memo.compile(sound, options)
+  const { template, errors } = memo.compile(parsable, options)
   // `raw` is allowed elsewhere, but not in the host.
   if (place === 'url' && raws.length > 0)
-    for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
+    for (const error of memo.compile(withoutCalls(parsable, raws), options).errors)
       if (error.kind === 'context') reportCompile(error, subject, isReportedNear, reportOnce, context.env)
   for (const error of errors)
-    if (!inside(error, broken)) reportCompile(error, subject, isReportedNear, reportOnce, context.env)
-  if (!template || isUrlWrong || broken.length + unclosed.length > 0) return refs
+    if (!inside(error, unparsable)) reportCompile(error, subject, isReportedNear, reportOnce, context.env)
+  if (!template || isUrlWrong || unparsable.length + unclosed.length > 0) return refs
   const rendering = { subject, template, tree, refs, ...context }
   if (RENDERED.has(subject.phase))
     checkRendering({ ...rendering, json: place === 'json' }, isReportedNear, reportOnce)
@@ -126,19 +127,15 @@ function isCloser(action: string): boolean {
   return word === '/' || word.startsWith('end') || nearestKeyword(word, action) === 'end'
 }
 
-function inside({ start }: Span, broken: readonly Span[]): boolean {
-  return broken.some((action) => action.start <= start && start < action.end)
+function inside({ start }: Span, unparsable: readonly Span[]): boolean {
+  return unparsable.some((action) => action.start <= start && start < action.end)
 }
 
 /** Whether `raw` is harmless: nothing is escaped here, or the whole body is one document. */
 function isAuthors(place: Place, { root }: Tree): boolean {
   if (place === 'text' || place === 'verbatim') return true
-  return (place === 'xml' || place === 'json-lines') && root.every((node) => isBlank(node))
-}
-
-function isBlank(node: Node): boolean {
-  if (node.type === 'text') return node.text.trim() === ''
-  return !('list' in node) || [...node.list, ...(node.elseList ?? [])].every(isBlank)
+  const isText = (node: Node) => node.type === 'text' && node.text.trim() !== ''
+  return (place === 'xml' || place === 'json-lines') && !someNode(root, isText)
 }
 
 function checkRaw(place: Place, at: Span, report: TemplateReporter) {
@@ -162,7 +159,7 @@ function checkRaw(place: Place, at: Span, report: TemplateReporter) {
 function reportCompile(
   error: TemplateError,
   { place }: Subject,
-  known: IsReported,
+  isReported: IsReported,
   report: TemplateReporter,
   env: Env,
 ) {
@@ -174,14 +171,14 @@ function reportCompile(
   else if (kind === 'env') report({ code: 'env-unset', at, message, hint })
   else if (kind === 'context' && place === 'url') {
     // An undeclared argument is a separate mistake; a misspelt `.Config` is the only one.
-    if (!known(error, 'template-argument', 'template-raw'))
+    if (!isReported(error, 'template-argument', 'template-raw'))
       report({
         code: 'template-host',
         at,
         message: 'an untrusted value decides the scheme, host or port of the URL',
         hint: 'Write the host into the endpoint or into `config`, with a `/` before the argument',
       })
-  } else if (known(error)) return
+  } else if (isReported(error)) return
   else if (kind === 'context') report({ code: 'template-context', at, message, hint })
   else if (kind === 'unescaped') report({ code: 'template-unescaped', at, message, hint })
   else reportSyntax(error, report)

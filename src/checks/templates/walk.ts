@@ -1,15 +1,16 @@
 import type { Report } from '../../findings/index.ts'
-import type {
-  ActionNode,
-  BranchNode,
-  CommandNode,
-  Node,
-  Operand,
-  PipeNode,
-  Span,
-  TemplateNode,
-  Tree,
-} from '../../template/node.ts'
+import {
+  type ActionNode,
+  type BranchNode,
+  type CommandNode,
+  eachNode,
+  type Node,
+  type Operand,
+  type PipeNode,
+  type Span,
+  type TemplateNode,
+  type Tree,
+} from '../../template/index.ts'
 
 /** A finding in one template. */
 export interface TemplateReport extends Omit<Report, 'path' | 'isKey' | 'start' | 'end' | 'fix' | 'related'> {
@@ -84,7 +85,7 @@ interface Value {
   calledOn?: Ref | undefined
 }
 
-type Seen = ((ref: Ref) => void) | undefined
+type OnRef = ((ref: Ref) => void) | undefined
 
 /** Visits every reference, call and printed value of a template, resolving `with`, `range` and variables. */
 export function walk(tree: Tree, json: boolean, visitor: Visitor): void {
@@ -189,9 +190,9 @@ class Walker {
     this.list(body, { dot, root: dot, vars: innerVars(), guards: scope.guards, open })
   }
 
-  private pipe({ commands, declarations, assign }: PipeNode, scope: Scope, seen?: Seen): Value {
+  private pipe({ commands, declarations, assign }: PipeNode, scope: Scope, onRef?: OnRef): Value {
     let value: Value | undefined
-    for (const command of commands) value = this.command(command, value, scope, seen)
+    for (const command of commands) value = this.command(command, value, scope, onRef)
     for (const { name } of declarations) {
       const known = scope.vars[name]
       if (!assign) scope.vars[name] = { path: value?.ref?.path }
@@ -201,11 +202,11 @@ class Walker {
     return value ?? {}
   }
 
-  private command(command: CommandNode, piped: Value | undefined, scope: Scope, seen: Seen): Value {
+  private command(command: CommandNode, piped: Value | undefined, scope: Scope, onRef: OnRef): Value {
     const [first, ...args] = command.operands
     if (first?.type !== 'identifier') {
-      const value = first ? this.operand(first, scope, seen) : {}
-      for (const arg of args) this.operand(arg, scope, seen)
+      const value = first ? this.operand(first, scope, onRef) : {}
+      for (const arg of args) this.operand(arg, scope, onRef)
       return value
     }
     this.visitor.call(first.name, first)
@@ -213,31 +214,31 @@ class Walker {
       const keys = args.slice(1)
       const base = this.reference(args[0], scope)
       if (base && keys.length > 0 && keys.every((key) => key.type === 'string' || key.type === 'number'))
-        return this.visit(indexed(base, keys, command), seen)
+        return this.visit(indexed(base, keys, command), onRef)
     }
-    const values = args.map((arg) => this.operand(arg, scope, seen))
+    const values = args.map((arg) => this.operand(arg, scope, onRef))
     if (first.name === 'toJSON') return { ref: (values[0] ?? piped)?.ref, toJson: true }
     const text = args[0]?.type === 'string' ? ` ${args[0].value}` : ''
     return { calledFunction: first.name + text, calledOn: (piped ?? values.at(-1))?.ref }
   }
 
-  private operand(node: Operand, scope: Scope, seen: Seen): Value {
-    if (node.type === 'pipe') return this.pipe(node, scope, seen)
+  private operand(node: Operand, scope: Scope, onRef: OnRef): Value {
+    if (node.type === 'pipe') return this.pipe(node, scope, onRef)
     if (node.type === 'identifier') {
       this.visitor.call(node.name, node)
       return {}
     }
     if (node.type === 'chain') {
-      const base = this.operand(node.node, scope, seen).ref
-      return base ? this.visit(extended(base.path, node.path, node), seen) : {}
+      const base = this.operand(node.node, scope, onRef).ref
+      return base ? this.visit(extended(base.path, node.path, node), onRef) : {}
     }
     const ref = this.reference(node, scope)
-    return ref ? this.visit(ref, seen) : {}
+    return ref ? this.visit(ref, onRef) : {}
   }
 
-  private visit(ref: Ref, seen: Seen): Value {
+  private visit(ref: Ref, onRef: OnRef): Value {
     this.visitor.ref(ref)
-    seen?.(ref)
+    onRef?.(ref)
     return { ref }
   }
 
@@ -275,16 +276,8 @@ function indexed(base: Ref, keys: readonly Operand[], { start, end }: Span): Ref
 }
 
 /** Calls back for each node of a template and its definitions, in any branch; outer ones first. */
-export function eachNode({ root, definitions }: Tree, visit: (node: Node) => void): void {
-  const inList = (nodes: readonly Node[]): void => {
-    for (const node of nodes) {
-      visit(node)
-      if (!('list' in node)) continue
-      inList(node.list)
-      inList(node.elseList ?? [])
-    }
-  }
-  for (const list of new Set([root, ...definitions.values()])) inList(list)
+export function eachNodeOf({ root, definitions }: Tree, visit: (node: Node) => void): void {
+  for (const list of new Set([root, ...definitions.values()])) eachNode(list, visit)
 }
 
 /** Calls back for each pipeline, also in parentheses, with its node; outer ones first. */
@@ -297,7 +290,7 @@ export function eachPipe(tree: Tree, visit: (pipe: PipeNode, node: Node) => void
     if (operand.type === 'pipe') inPipe(operand, node)
     else if (operand.type === 'chain') inOperand(operand.node, node)
   }
-  eachNode(tree, (node) => {
+  eachNodeOf(tree, (node) => {
     if ('pipe' in node && node.pipe) inPipe(node.pipe, node)
   })
 }

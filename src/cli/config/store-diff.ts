@@ -32,8 +32,8 @@ async function diffFiles(
   const { configurations, findings, sources } = await readConfigurations(paths, env)
   if (hasErrors(findings)) printFindings(findings, sources)
   const stored = new Map((await store.readAll()).configurations.map((one) => [qualifiedName(one), one]))
-  const differences = configurations.flatMap(({ configuration, doubtful, file, text }) => {
-    if (!configuration || doubtful(['name']) || doubtful(['tenant'])) return []
+  const differences = configurations.flatMap(({ configuration, isRepaired, file, text }) => {
+    if (!configuration || isRepaired(['name']) || isRepaired(['tenant'])) return []
     const there = stored.get(qualifiedName(configuration))
     const before = there && isVisible(there, flags) ? there : undefined
     return difference(configuration, before, { version: file, text })

@@ -139,7 +139,7 @@ export function isInvented(
     ...(readsConfig ? [['servers'], at, [...at, 'config']] : []),
     ...(readsConfig ? Object.keys(config).map((key): Path => [...at, 'config', key]) : []),
   ]
-  return paths.some((path) => read.doubtful(path) || isUnset(read, path))
+  return paths.some((path) => read.isRepaired(path) || isUnset(read, path))
 }
 
 /** Whether the value contains an unset variable. */

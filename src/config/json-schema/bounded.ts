@@ -17,7 +17,7 @@ let budget: Budget | undefined
 export class WorkError extends Error {}
 
 /**
- * Runs code that counts its work by `spend`, such as a validator of `foreignAjv`.
+ * Runs code that counts its work by `spend`, such as a validator of `boundedAjv`.
  * @throws WorkError if it does more than `steps`
  */
 export function withinWork<T>(steps: number, run: () => T): T {
@@ -43,7 +43,7 @@ function spend(steps: number): void {
  * for a pattern that no linear engine can run.
  * @param options those of ajv; `silent` for validators that only tell whether a value is valid, and create no errors
  */
-export function foreignAjv({ silent = false, ...options }: Options & { silent?: boolean }): Ajv2020 {
+export function boundedAjv({ silent = false, ...options }: Options & { silent?: boolean }): Ajv2020 {
   const ajv = makeAjv({ ...options, code: { ...options.code, regExp: linear } })
   addFormats(ajv)
   for (const definition of [uniqueItems, enumeration]) {

@@ -7,7 +7,7 @@ import type { Path } from '../model.ts'
 import { type Describe, describeType, pointerPath, sureChoice } from '../schema-findings.ts'
 import { regexFault } from '../schemas.ts'
 import { addFormats, makeAjv } from './ajv.ts'
-import { foreignAjv, withinWork } from './bounded.ts'
+import { boundedAjv, withinWork } from './bounded.ts'
 
 let shared: Ajv2020 | undefined
 
@@ -163,7 +163,7 @@ export function schemaErrors(
   describe: Describe,
 ): string | undefined {
   try {
-    const validate = foreignAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
+    const validate = boundedAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
     if (withinWork(4_000_000, () => validate(value))) return undefined
     return misfit(validate.errors![0]!, value, describe)
   } catch {

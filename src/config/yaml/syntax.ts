@@ -13,7 +13,7 @@ export const MAX_TENANT_FILE = 256 * 1024
 export interface Parsed {
   /** Offsets are those of the text. Empty where the text is not YAML. */
   events: readonly Event[]
-  /** Syntax errors, and doubtful directives. */
+  /** Syntax errors, and unsupported directives. */
   findings: Finding[]
   range(start: number, end: number): Range
 }
@@ -80,8 +80,8 @@ function firstDocument(text: string): { prelude: string; end: number; next?: num
 }
 
 function directiveFindings(file: string, prelude: string, range: Parsed['range']): Finding[] {
-  const doubtful = [...prelude.matchAll(/^%(?!TAG[ \t]|YAML[ \t]+1\.[12]\b)(\S*).*/gm)].slice(0, 100)
-  return doubtful.map(({ 0: line, 1: name, index }) => {
+  const unsupported = [...prelude.matchAll(/^%(?!TAG[ \t]|YAML[ \t]+1\.[12]\b)(\S*).*/gm)].slice(0, 100)
+  return unsupported.map(({ 0: line, 1: name, index }) => {
     const message = name === 'YAML' ? 'unsupported YAML version' : `unknown directive %${name}`
     return finding('yaml-warning', file, message, {
       range: range(index, index + line.length),

@@ -3,7 +3,7 @@ import { type ErrorSink, execFault, Fault } from '../errors.ts'
 import type { Sink, State } from '../exec.ts'
 import { wellFormed } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
-import type { Node, Tree } from '../node.ts'
+import { type Node, someNode, type Tree } from '../node.ts'
 import { type PlaceRules, plainRules } from './rules.ts'
 
 /** Go's own printing, without escaping. */
@@ -106,13 +106,8 @@ const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/
 
 /** The literal text of a header, such as `Bearer `, which is useless alone. Undefined for a constant header. */
 function headerFrame({ root, definitions }: Tree): string | undefined {
-  const prints = (nodes: readonly Node[]): boolean =>
-    nodes.some((node) => {
-      if (node.type === 'action') return node.pipe.declarations.length === 0
-      if (node.type === 'if' || node.type === 'with' || node.type === 'range')
-        return prints(node.list) || prints(node.elseList ?? [])
-      return false
-    })
+  const prints = (nodes: readonly Node[]) =>
+    someNode(nodes, (node) => node.type === 'action' && node.pipe.declarations.length === 0)
   if (!prints(root) && ![...definitions.values()].some(prints)) return undefined
   return root.map((node) => (node.type === 'text' ? node.text : '')).join('')
 }

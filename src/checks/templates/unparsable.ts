@@ -2,10 +2,10 @@ import { type FindingCode, suggest } from '../../findings/index.ts'
 import { functionNames, type Span, type TemplateError } from '../../template/index.ts'
 import { canonicalHeader, capital, nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
-import { findMethods, findOperators, hintOf } from './foreign.ts'
 import { FIELDS_OF, field, meantBy, ROOTS } from './known-names.ts'
 import { IN_SINGLE_QUOTES } from './node-checks.ts'
-import type { Broken } from './recover.ts'
+import { findMethods, findOperators, hintOf } from './other-languages.ts'
+import type { Unparsable } from './recover.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
 /** A name after a dot, split by a hyphen: the part before it, and the name. */
@@ -20,8 +20,8 @@ const SINGLE_QUOTED = /'(?:[^'\\\n]|\\.){0,500}'/g
  * Finds mistakes in the text of an unparsable action. The parser's error is reported only if nothing better is found.
  * @returns its references below the root, as far as recognizable
  */
-export function checkBroken(
-  { start, end, errors }: Broken,
+export function checkUnparsable(
+  { start, end, errors }: Unparsable,
   subject: Subject,
   report: TemplateReporter,
 ): Ref[] {
