@@ -94,10 +94,10 @@ function restoreNumbers(value: Json, numbers: readonly Json[]): Json {
 /**
  * Writes a JSON value with exact numbers. @throws TypeError for a value that JSON cannot represent, such as a cycle
  */
-export function stringifyExact(value: unknown): string {
+export function stringifyExact(value: unknown, indent?: number): string {
   writing = true
   try {
-    const text = JSON.stringify(value)
+    const text = JSON.stringify(value, undefined, indent)
     if (text === undefined) throw new TypeError(`${typeof value} is not JSON`)
     return text.split(`"${MARK}`).map(withoutQuotes).join('')
   } finally {

@@ -53,16 +53,17 @@ export function plain(value: Json): Json {
 }
 
 /**
- * Writes a JSON value without white space, with exact numbers.
+ * Writes a JSON value with exact numbers.
+ * @param indent spaces of each level; absent: one line without white space
  * @throws TypeError for a value that JSON cannot represent, RangeError for too deep nesting
  */
-export function stringify(value: unknown): string {
+export function stringify(value: unknown, indent?: number): string {
   try {
-    const text = JSON.stringify(value)
+    const text = JSON.stringify(value, undefined, indent)
     if (text !== undefined) return text
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return stringifyExact(value)
+    return stringifyExact(value, indent)
   }
   throw new TypeError(`${typeof value} is not JSON`)
 }

@@ -330,13 +330,13 @@ function membersOf(schema, value, change, context) {
   const required = new Set(schema.required ?? [])
   let current = isObject(value) ? value : {}
   return Object.entries(schema.properties ?? {}).map(([key, property]) => {
-    const label = `${property?.title ?? key}${required.has(key) ? ' (required)' : ''}`
     const changed = (next) => {
       const { [key]: _, ...rest } = current
       current = next === undefined ? rest : { ...current, [key]: next }
       change(Object.keys(current).length ? current : undefined)
     }
-    return fieldOf(property, current[key], changed, label, { ...context, depth: context.depth + 1, key })
+    const place = { ...context, depth: context.depth + 1, key, isRequired: required.has(key) }
+    return fieldOf(property, current[key], changed, property?.title ?? key, place)
   })
 }
 
@@ -352,11 +352,14 @@ function fieldOf(given, value, change, label, context) {
   if (isChoice)
     schema = { ...schema, enum: variants.map((one) => one.const), titles: variants.map((one) => one.title) }
   else if (depth <= MAX_DEPTH && type === 'object' && properties)
-    return group(label, schema, ...membersOf(schema, value, change, context))
+    return group(labelOf(label, context), schema, ...membersOf(schema, value, change, context))
   else if (depth <= MAX_DEPTH && type === 'array' && isObject(items))
     return listOf(schema, value, change, label, context)
   return inputField(schema, value, change, label, context)
 }
+
+/** The label of a field, which says whether its value is required. */
+const labelOf = (label, { isRequired }) => (isRequired ? `${label} (required)` : label)
 
 function group(label, { description }, ...nodes) {
   const made = element('fieldset')
@@ -385,7 +388,13 @@ function unionOf(schema, variants, value, change, label, context) {
     const variant = variants[choice.selectedIndex - 1]
     place.replaceChildren(
       ...(variant
-        ? [fieldOf(variant, initial, change, label, { ...context, depth: context.depth + 1 })]
+        ? [
+            fieldOf(variant, initial, change, label, {
+              ...context,
+              depth: context.depth + 1,
+              isRequired: false,
+            }),
+          ]
         : []),
     )
   }
@@ -397,7 +406,7 @@ function unionOf(schema, variants, value, change, label, context) {
     change(initial)
     show(initial)
   })
-  return group(label, schema, choice, place)
+  return group(labelOf(label, context), schema, choice, place)
 }
 
 /** The fields of an array's items, which can be added and removed. */
@@ -418,7 +427,11 @@ function listOf(schema, value, change, label, context) {
           show()
         })
         return [
-          fieldOf(schema.items, one, changed, `${label} ${i + 1}`, { ...context, depth: context.depth + 1 }),
+          fieldOf(schema.items, one, changed, `${label} ${i + 1}`, {
+            ...context,
+            depth: context.depth + 1,
+            isRequired: false,
+          }),
           remove,
         ]
       }),
@@ -429,11 +442,12 @@ function listOf(schema, value, change, label, context) {
     show()
     place.lastElementChild.previousElementSibling.querySelector('input, select, textarea')?.focus()
   })
-  return group(label, schema, place, add)
+  return group(labelOf(label, context), schema, place, add)
 }
 
-function inputField(schema, value, change, label, { propose, key }) {
-  const made = element('label', label)
+function inputField(schema, value, change, label, context) {
+  const { propose, key } = context
+  const made = element('label', labelOf(label, context))
   const input = inputFor(schema)
   const { node } = input
   if (value !== undefined) input.write(value)

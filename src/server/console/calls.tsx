@@ -1,3 +1,4 @@
+import { parseVerbatim, stringify } from '../../json/index.ts'
 import type { RecordedCall } from '../../mcp/index.ts'
 import { ITEM_KINDS } from './items.ts'
 import { Ago, at, Choice, Page, Pane, Table } from './layout.tsx'
@@ -64,6 +65,15 @@ function isMeant(call: RecordedCall, query: string, outcome: string): boolean {
   return text.toLowerCase().includes(query.toLowerCase())
 }
 
+/** JSON text with a line for each member; another text, or one that was cut off, as it is. */
+function inLines(text: string): string {
+  try {
+    return stringify(parseVerbatim(text), 2)
+  } catch {
+    return text
+  }
+}
+
 /** One call, with what was sent and received where contents are recorded. */
 export function CallPage({ call }: { call: RecordedCall }) {
   const { name, prefix, caller, revision, method, contents } = call
@@ -86,14 +96,14 @@ export function CallPage({ call }: { call: RecordedCall }) {
       </p>
       {contents ? (
         <div class="panes">
-          <Pane title="Parameters" text={contents.params} />
+          <Pane title="Parameters" text={inLines(contents.params)} />
           {contents.exchanges.map(({ to, sent, received, status, ms }) => (
             <>
               <Pane title={`Sent to ${to}`} text={sent} />
               <Pane title={`${status ?? 'Answer'}, ${msText(ms)}`} text={received ?? 'no answer'} />
             </>
           ))}
-          <Pane title="Result" text={contents.answer ?? 'cancelled'} />
+          <Pane title="Result" text={inLines(contents.answer ?? 'cancelled')} />
         </div>
       ) : (
         <p class="none">

@@ -20,17 +20,20 @@ interface ConnectProps {
   platform: NodeJS.Platform
 }
 
+/** Folders of a user, as Windows expands them. */
+const WINDOWS = { home: '%USERPROFILE%', env: { APPDATA: '%APPDATA%' } }
+
 /** How a client connects to each prefix: a link, the text of its configuration file, and a command. */
 export function ConnectPage({ prefixes, client: name, platform }: ConnectProps) {
   const client = clientOf(name)
   const nameOf = entryNamer()
+  const file = client.file(platform === 'win32' ? { platform, ...WINDOWS } : { platform, home: '~', env: {} })
   return (
     <Page title="Connect" page="connect">
       <form method="get" action={at('connect')} class="filter">
         <Choice label="Client" name="client" options={CLIENT_NAMES} chosen={name} />
         <button type="submit">Show</button>
       </form>
-      <p>{client.next}</p>
       {prefixes.slice(0, MAX_PREFIXES).map(({ prefix, url, access }) => {
         const base = url.slice(0, -`${prefix === '/' ? '' : prefix}/mcp`.length)
         const tokenEnv = access === 'token' ? TOKEN_ENV : undefined
@@ -48,7 +51,9 @@ export function ConnectPage({ prefixes, client: name, platform }: ConnectProps) 
                 <a href={client.installLink(endpoint)}>{`Add ${endpoint.name} to ${client.label}`}</a>
               </p>
             )}
-            <p>In its configuration file:</p>
+            <p>
+              In <code>{file}</code>:
+            </p>
             <pre tabindex={0}>{newFile(client, [endpoint], platform)}</pre>
             <p>Or let this command write it:</p>
             <pre tabindex={0}>
@@ -58,6 +63,7 @@ export function ConnectPage({ prefixes, client: name, platform }: ConnectProps) 
         )
       })}
       <More count={prefixes.length - MAX_PREFIXES} />
+      <p>The last step: {client.next}</p>
     </Page>
   )
 }

@@ -136,7 +136,8 @@ async function recordedCall({ parts, principal: { tenant } }: Asked, id: string)
 async function connect({ parts, principal, query, c }: Asked): Promise<HttpResponse> {
   const { prefixes } = await parts.status(principal)
   const client = CLIENT_NAMES.find((name) => name === query.client) ?? CLIENT_NAMES[0]!
-  const platform = c.req.header('user-agent')?.includes('Windows') ? 'win32' : 'linux'
+  const agent = c.req.header('user-agent') ?? ''
+  const platform = agent.includes('Windows') ? 'win32' : agent.includes('Macintosh') ? 'darwin' : 'linux'
   return page(ConnectPage({ prefixes, client, platform }))
 }
 

@@ -180,7 +180,10 @@ function Attention({ status, findings }: Pick<OverviewProps, 'status' | 'finding
         ))}
         {findings.slice(0, MAX_FINDINGS).map(({ severity, file, range, message, hint }) => (
           <li class={severity === 'error' ? 'bad' : undefined}>
-            <code>{placeText(file, range?.start.line, range?.start.column)}</code> {severity}: {message}
+            <a href={at('configurations', { place: file })}>
+              <code>{placeText(file, range?.start.line, range?.start.column)}</code>
+            </a>{' '}
+            {severity}: {message}
             {hint && `. ${hint}`}
           </li>
         ))}

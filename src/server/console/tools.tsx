@@ -152,7 +152,7 @@ export function ItemPage({ prefix, kind, item, given, canRender, mayCall }: Item
       <p class="description">{shorten(String(item.description ?? 'No description.'), MAX_TEXT)}</p>
       <details>
         <summary>Definition</summary>
-        <pre tabindex={0}>{shorten(JSON.stringify(item, undefined, 2), MAX_DEFINITION)}</pre>
+        <pre tabindex={0}>{shorten(stringify(item, 2), MAX_DEFINITION)}</pre>
       </details>
       <div
         id="item"
