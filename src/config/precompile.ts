@@ -5,7 +5,7 @@ import { precompiledFile, type SchemaName, schemaAjv, schemaOf, withoutEnv } fro
 
 /** Run at the build: writes the validators of the schemas as modules, beside this one. */
 const NAMES: readonly SchemaName[] = ['configuration', 'settings', 'lint']
-/** `isRegex`, for modules that import nothing of ours. */
+/** The format `regex`, for modules that import nothing of ours. */
 const FORMATS = _`{regex: (text) => { try { new RegExp(text, 'u'); return true } catch { return false } }}`
 
 for (const name of NAMES) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../json/index.ts'
-import { lowerFirst } from '../text/index.ts'
+import { syntaxFault } from '../template/index.ts'
 import { makeAjv } from './json-schema/ajv.ts'
 import { type SchemaNode, type Shape, shapeOf } from './shape.ts'
 import type { Nodes } from './yaml/places.ts'
@@ -65,7 +65,7 @@ export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
     allowUnionTypes: true,
     verbose: true,
   })
-  ajv.addFormat('regex', isRegex)
+  ajv.addFormat('regex', (text) => syntaxFault(text) === undefined)
   // Keywords for editors, and for the conversion of values.
   for (const keyword of ['defaultSnippets', 'x-form', 'x-model', 'x-was']) ajv.addKeyword(keyword)
   return ajv
@@ -108,21 +108,6 @@ const COMMON = 'common.schema.json'
 function schemaText(name: string): string {
   // The folder is at the same place seen from src/config, dist/config and dist/bin.
   return readFileSync(new URL(`../../schemas/${name}.schema.json`, import.meta.url), 'utf8')
-}
-
-function isRegex(text: string): boolean {
-  return regexFault(text) === undefined
-}
-
-/** The engine's error for a regular expression, such as `invalid escape`. */
-export function regexFault(text: string): string | undefined {
-  try {
-    new RegExp(text, 'u')
-    return undefined
-  } catch (error) {
-    const reason = (error as Error).message.replace(/^Invalid regular expression: .*\/[a-z]*: /s, '')
-    return lowerFirst(reason)
-  }
 }
 
 /** Maximum characters for which all errors are collected at once, which takes quadratic time. */

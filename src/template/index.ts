@@ -11,7 +11,8 @@ export { eachNode, someNode } from './node.ts'
 export { bodyPlace } from './places/auto.ts'
 export { hasDotSegment, hasSlash } from './places/dot-segments.ts'
 export { encodeCookie } from './places/plain.ts'
-export { compilePattern } from './regex/automaton.ts'
+export { syntaxFault } from './regex/ecma.ts'
+export { compilePattern } from './regex/pattern.ts'
 export {
   compile,
   functionNames,

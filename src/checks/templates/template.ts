@@ -48,10 +48,11 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
     return []
   }
   const reported: (Span & { code: Finding['code'] })[] = []
+  const isFull = () => reported.length >= 100
   const isReported = ({ start, end }: Span) => reported.some((one) => one.start === start && one.end === end)
   const reportOnce: TemplateReporter = (one) => {
     const { code, at } = one
-    if (reported.length >= 100 || (isReported(at) && code !== 'template-raw')) return
+    if (isFull() || (isReported(at) && code !== 'template-raw')) return
     reported.push({ code, start: at.start, end: at.end })
     report(one)
   }
@@ -63,7 +64,7 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   const isUrlWrong = checkUrlText(subject, reportOnce)
   const { source: parsable, tree, unparsable, unclosed } = recover(source, memo)
   const refs = unparsable.flatMap((action) => checkUnparsable(action, subject, reportOnce))
-  for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, reportOnce)
+  for (const ref of refs) if (ref.spans.length > 0 && !isFull()) checkRef(ref, subject, reportOnce)
   // `{{endif}}` and `{{ennd}}` are already reported.
   const closers = unparsable.filter(({ start, end }) => isCloser(source.slice(start, end))).length
   for (const { start, end } of unclosed.slice(closers)) {
@@ -82,7 +83,8 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   walk(tree, json, {
     ref(ref) {
       refs.push(ref)
-      checkRef(ref, subject, reportOnce)
+      // A suggestion takes long to find.
+      if (!isFull()) checkRef(ref, subject, reportOnce)
     },
     print: (print) => {
       if (json) checkValue(print, subject.args, reportOnce)

@@ -1,11 +1,10 @@
 import type { ErrorObject } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { isObject, type Json, type JsonObject, stringify, valueAt } from '../../json/index.ts'
-import { compilePattern } from '../../template/index.ts'
+import { compilePattern, syntaxFault } from '../../template/index.ts'
 import { nearest, quote, quoteAll } from '../../text/index.ts'
 import type { Path } from '../model.ts'
 import { type Describe, describeType, pointerPath, sureChoice } from '../schema-findings.ts'
-import { regexFault } from '../schemas.ts'
 import { addFormats, makeAjv } from './ajv.ts'
 import { boundedAjv, withinWork } from './bounded.ts'
 
@@ -111,7 +110,7 @@ export function unsupportedPatterns(argument: Json): SchemaFault[] {
 }
 
 function patternFault(path: Path, pattern: string): SchemaFault[] {
-  const reason = regexFault(pattern)
+  const reason = syntaxFault(pattern)
   if (reason !== undefined) {
     const message = `${quote(pattern)} is not a regular expression: ${reason}`
     return [{ code: 'invalid-schema', path, message, hint: PATTERN_HINTS[reason] ?? PATTERN_HINT }]
