@@ -4,7 +4,16 @@ import { setOwn } from './values.ts'
 
 export { ExactNumber, type Json, type JsonObject } from './exact.ts'
 export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
-export { isObject, pointerOf, pointerSegments, setOwn, valueAt, withoutComments } from './values.ts'
+export {
+  isObject,
+  mapMembers,
+  pointerOf,
+  pointerSegments,
+  referenced,
+  setOwn,
+  valueAt,
+  withoutComments,
+} from './values.ts'
 
 /** The text exceeds one of `JSON_LIMITS`, which the message names; it may be valid JSON. */
 export class JsonLimitError extends SyntaxError {}
@@ -38,18 +47,7 @@ function read(text: string, interest: Interest, watch: KeyWatch | undefined): Js
 export function plain(value: Json): Json {
   if (value instanceof ExactNumber) return exactNumber(value.text, 'value')
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    const items = value.map(plain)
-    return items.some((item, i) => item !== value[i]) ? items : value
-  }
-  let changed: JsonObject | undefined
-  for (const [key, member] of Object.entries(value)) {
-    const read = plain(member)
-    if (read === member) continue
-    changed ??= { ...value }
-    setOwn(changed, key, read)
-  }
-  return changed ?? value
+  return Array.isArray(value) ? changedItems(value, plain) : changedMembers(value, plain)
 }
 
 /**
@@ -68,11 +66,47 @@ export function stringify(value: unknown, indent?: number): string {
   throw new TypeError(`${typeof value} is not JSON`)
 }
 
-/** The value with every exact number as the nearest double, for code that knows doubles only. */
+/** Lists of exact numbers, by their copies with doubles. */
+const exactLists = new WeakMap<object, Json[]>()
+
+/** The items of a list that `toDoubles` may have copied, as they were. */
+export function exactItems(list: Json[]): Json[] {
+  return exactLists.get(list) ?? list
+}
+
+/** The value with every exact number as the nearest double, for code that knows doubles only; other parts are not copied. */
 export function toDoubles(value: Json): Json {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof ExactNumber) return Number(value.text)
-  if (Array.isArray(value)) return value.map(toDoubles)
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toDoubles(member)]))
+  if (Array.isArray(value)) {
+    const copy = changedItems(value, toDoubles)
+    if (copy !== value) exactLists.set(copy, value)
+    return copy
+  }
+  return changedMembers(value, toDoubles)
+}
+
+/** The list with its items converted; the same list if nothing changes. */
+function changedItems(list: Json[], convert: (item: Json) => Json): Json[] {
+  let copy: Json[] | undefined
+  for (let at = 0; at < list.length; at++) {
+    const item = convert(list[at]!)
+    if (item === list[at]) continue
+    copy ??= list.slice()
+    copy[at] = item
+  }
+  return copy ?? list
+}
+
+/** The object with its members converted; the same object if nothing changes. */
+function changedMembers(object: JsonObject, convert: (member: Json) => Json): JsonObject {
+  let copy: JsonObject | undefined
+  for (const name in object) {
+    const member = convert(object[name]!)
+    if (member === object[name]) continue
+    copy ??= { ...object }
+    setOwn(copy, name, member)
+  }
+  return copy ?? object
 }

@@ -1,6 +1,6 @@
 import { isSecretName } from '../text/index.ts'
-import type { Json, JsonObject } from './index.ts'
-import { isObject, setOwn } from './values.ts'
+import type { Json } from './index.ts'
+import { isObject, mapMembers } from './values.ts'
 
 const MASK = '***'
 
@@ -8,8 +8,5 @@ const MASK = '***'
 export function masked(value: Json): Json {
   if (Array.isArray(value)) return value.map(masked)
   if (!isObject(value)) return value
-  const copy: JsonObject = {}
-  for (const [name, member] of Object.entries(value))
-    setOwn(copy, name, isSecretName(name) ? MASK : masked(member))
-  return copy
+  return mapMembers(value, (member, name) => (isSecretName(name) ? MASK : masked(member)))
 }

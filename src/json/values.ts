@@ -23,6 +23,13 @@ export function setOwn(object: JsonObject, key: string, value: Json): void {
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
+/** The object with each member converted. */
+export function mapMembers(object: JsonObject, convert: (member: Json, name: string) => Json): JsonObject {
+  const made: JsonObject = {}
+  for (const [name, member] of Object.entries(object)) setOwn(made, name, convert(member, name))
+  return made
+}
+
 /** The JSON pointer (RFC 6901) of a path: `['a/b', 0]` → `/a~1b/0`. */
 export function pointerOf(path: readonly (string | number)[]): string {
   return path.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
@@ -34,6 +41,13 @@ export function pointerSegments(pointer: string): string[] {
     .split('/')
     .slice(1)
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** The schema that a `$ref` into the same document names; undefined: there is none. */
+export function referenced(reference: string, root: JsonObject): JsonObject | undefined {
+  if (reference === '#') return root
+  const found = reference.startsWith('#/') ? valueAt(root, pointerSegments(reference)) : undefined
+  return isObject(found) ? found : undefined
 }
 
 /** A string or a comment; an unclosed one reaches to the end. */

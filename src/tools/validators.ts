@@ -1,6 +1,6 @@
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { boundedAjv, doublesOf, WorkError, withinWork } from '../config/json-schema/bounded.ts'
+import { boundedAjv, WorkError, withinWork } from '../config/json-schema/bounded.ts'
 import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
 import { lazy } from './argument-text.ts'
 import { CallError } from './failure.ts'
@@ -43,7 +43,7 @@ export function schemaCompiler(): CompileSchema {
     const findFirst = lazy(() => compile(first(), schema))
     const findAll = lazy(() => compile(thorough(), schema))
     return (value) => {
-      const view = doublesOf(value)
+      const view = toDoubles(value)
       const fit = within(MAX_WORK, fits(), view)
       if (fit === undefined) throw new CallError(of, TOO_LARGE[of])
       if (fit) return []

@@ -1,6 +1,6 @@
 import type { CodeKeywordDefinition, ErrorObject, FuncKeywordDefinition, KeywordCxt, Options } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { ExactNumber, type Json } from '../../json/index.ts'
+import { ExactNumber, exactItems, type Json } from '../../json/index.ts'
 import { compilePattern } from '../../template/index.ts'
 import { addFormats, codegen, makeAjv } from './ajv.ts'
 
@@ -74,9 +74,6 @@ interface Validating {
   errors?: Partial<ErrorObject>[]
 }
 
-/** Lists of `toDoubles` by their copies: their numbers are compared exactly. */
-const exactLists = new WeakMap<object, Json[]>()
-
 function keys(): Keys {
   if (!budget) return new Keys()
   budget.keys ??= new Keys()
@@ -103,7 +100,8 @@ const uniqueItems: FuncKeywordDefinition = {
 
 /** The indexes of the first repeated item, and of the earlier one that it equals. */
 function twinsOf(list: Json[]): [number, number] | undefined {
-  const items = exactLists.get(list) ?? list
+  // Numbers are compared exactly.
+  const items = exactItems(list)
   if (items.length < 2) return undefined
   spend(items.length << 4)
   const seen = new Map<unknown, number>()
@@ -208,33 +206,6 @@ function costOf(schema: { [keyword: string]: unknown }): number {
 
 function sizeOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 1
-}
-
-/** The value with exact numbers as doubles, which ajv requires; parts without any are not copied. */
-export function doublesOf(value: Json): Json {
-  if (typeof value === 'bigint') return Number(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (value instanceof ExactNumber) return Number(value.text)
-  if (Array.isArray(value)) {
-    let copy: Json[] | undefined
-    for (let at = 0; at < value.length; at++) {
-      const double = doublesOf(value[at]!)
-      if (double !== value[at]) {
-        copy ??= value.slice()
-        copy[at] = double
-      }
-    }
-    if (copy) exactLists.set(copy, value)
-    return copy ?? value
-  }
-  let copy: { [name: string]: Json } | undefined
-  for (const name in value) {
-    const double = doublesOf(value[name]!)
-    if (double === value[name]) continue
-    copy ??= { ...value }
-    copy[name] = double
-  }
-  return copy ?? value
 }
 
 /**

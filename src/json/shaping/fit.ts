@@ -1,5 +1,5 @@
 import { paced, pauseFor, shorten } from '../../text/index.ts'
-import { isObject, type Json, type JsonObject, setOwn, stringify } from '../index.ts'
+import { isObject, type Json, type JsonObject, mapMembers, setOwn, stringify } from '../index.ts'
 
 /** The parts that a shortened value lacks. */
 export interface Omitted {
@@ -43,12 +43,6 @@ function note({ lists }: Omitted, path: string, kept: number, of: number): void 
 
 function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`
-}
-
-function mapMembers(object: JsonObject, map: (value: Json, name: string) => Json): JsonObject {
-  const made: JsonObject = {}
-  for (const [name, member] of Object.entries(object)) setOwn(made, name, map(member, name))
-  return made
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, pointerSegments, valueAt } from '../index.ts'
+import { isObject, type Json, type JsonObject, referenced, valueAt } from '../index.ts'
 import type { Entry, Step } from './mask-text.ts'
 
 /** A mask entry that matches nothing in any value of a schema. */
@@ -62,8 +62,8 @@ function flattened(schemas: readonly JsonObject[], root: JsonObject): JsonObject
     const { $ref, allOf, anyOf, oneOf, $dynamicRef } = one
     if ($dynamicRef !== undefined) return undefined
     if (typeof $ref === 'string') {
-      const target = $ref === '#' ? root : $ref.startsWith('#/') && valueAt(root, pointerSegments($ref))
-      if (!isObject(target)) return undefined
+      const target = referenced($ref, root)
+      if (!target) return undefined
       rest.push(target)
     }
     for (const part of [allOf, anyOf, oneOf].flat()) if (isObject(part)) rest.push(part)

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, pointerSegments, setOwn, valueAt } from '../index.ts'
+import { isObject, type Json, type JsonObject, mapMembers, referenced, setOwn, valueAt } from '../index.ts'
 import { type Drop, dropBelow, dropsByName, isDropped } from './omission.ts'
 import { isTaken, type Keep, keepsOfItems, keepsOfMember, type Taken } from './selection.ts'
 
@@ -77,7 +77,7 @@ function withoutKeywords(schema: JsonObject, omitted: readonly string[]): JsonOb
   const all = { ...(anyOf !== undefined && { anyOf }), ...(allOf !== undefined && { allOf }), ...others }
   for (const [keyword, value] of Object.entries(all)) {
     if (omitted.includes(keyword) || OF_NEGATION.includes(keyword)) continue
-    if (OF_MAPS.includes(keyword) && isObject(value)) setOwn(made, keyword, mapped(value, loose))
+    if (OF_MAPS.includes(keyword) && isObject(value)) setOwn(made, keyword, mapMembers(value, loose))
     else if (OF_LISTS.includes(keyword) && Array.isArray(value)) setOwn(made, keyword, value.map(loose))
     else setOwn(made, keyword, OF_ONE.includes(keyword) ? loose(value) : value)
   }
@@ -87,12 +87,6 @@ function withoutKeywords(schema: JsonObject, omitted: readonly string[]): JsonOb
 const OF_MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
 const OF_LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const OF_ONE = ['items', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems']
-
-function mapped(object: JsonObject, map: (value: Json) => Json): JsonObject {
-  const made: JsonObject = {}
-  for (const [name, value] of Object.entries(object)) setOwn(made, name, map(value))
-  return made
-}
 
 class Shaper {
   private made = 0
@@ -247,7 +241,7 @@ class Shaper {
     holds: readonly object[],
     make: (target: JsonObject) => JsonObject,
   ): JsonObject {
-    const target = this.target(ref)
+    const target = referenced(ref, this.root)
     if (!target) return {}
     const key = `${ref} ${holds.map((one) => this.idOf(one)).join()}`
     let name = this.names.get(key)
@@ -271,19 +265,11 @@ class Shaper {
     return id
   }
 
-  /** Undefined: not in this schema. */
-  private target(ref: string): JsonObject | undefined {
-    if (ref === '#') return this.root
-    if (!ref.startsWith('#/')) return undefined
-    const found = valueAt(this.root, pointerSegments(ref))
-    return isObject(found) ? found : undefined
-  }
-
   private resolved(schema: Json | undefined): JsonObject | undefined {
     let at = schema
     for (let i = 0; i < 32 && isObject(at); i++) {
       if (typeof at.$ref !== 'string') return at
-      at = this.target(at.$ref)
+      at = referenced(at.$ref, this.root)
     }
     return undefined
   }
