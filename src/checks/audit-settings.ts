@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { AuditSettings } from '../config/index.ts'
 import type { Reporter } from '../findings/index.ts'
 import { quote } from '../text/index.ts'
+import { withoutEffect } from './check.ts'
 import { SHORTEST_SECRET } from './fields/value-rules.ts'
 
 /** @param path whose `path` is absolute */
@@ -15,19 +16,11 @@ export function checkAudit({ to, path, args, secret }: AuditSettings, report: Re
       hint: 'Add for example `path: /var/log/plantgw/audit.jsonl`',
     })
   if (to !== 'file' && path !== undefined)
-    report({
-      code: 'key-without-effect',
-      path: ['audit', 'path'],
-      message: `\`path\` has no effect with \`to: ${to}\``,
-      hint: 'Write `to: file`, or remove `path`',
-    })
+    report(withoutEffect(['audit', 'path'], `with \`to: ${to}\``, 'Write `to: file`, or remove `path`'))
   if (args !== 'hash' && secret !== undefined)
-    report({
-      code: 'key-without-effect',
-      path: ['audit', 'secret'],
-      message: `\`secret\` has no effect with \`args: ${args}\``,
-      hint: 'Write `args: hash`, or remove `secret`',
-    })
+    report(
+      withoutEffect(['audit', 'secret'], `with \`args: ${args}\``, 'Write `args: hash`, or remove `secret`'),
+    )
   // The secret is not shown.
   if (secret !== undefined && secret.length < SHORTEST_SECRET)
     report({

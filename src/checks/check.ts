@@ -11,7 +11,14 @@ import type {
   TenantSettings,
   Tool,
 } from '../config/index.ts'
-import { type Finding, type FindingCode, type Reporter, toFinding, unsetValues } from '../findings/index.ts'
+import {
+  type Finding,
+  type FindingCode,
+  type Report,
+  type Reporter,
+  toFinding,
+  unsetValues,
+} from '../findings/index.ts'
 import { groupBy } from '../text/index.ts'
 
 /** A configuration of valid shape. */
@@ -71,6 +78,11 @@ type CheckOf<K extends keyof Nodes> = {
 
 /** A rule over one configuration. */
 export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
+
+/** A key that does nothing where it stands. @param why follows "has no effect" */
+export function withoutEffect(path: Path, why: string, hint: string): Report {
+  return { code: 'key-without-effect', path, message: `\`${path.at(-1)}\` has no effect ${why}`, hint }
+}
 
 /** Runs checks over one configuration. Reports at isRepaired paths are dropped. */
 export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {

@@ -56,8 +56,8 @@ function isLarge({ text }: Source): boolean {
 }
 
 /**
- * The tenant as the text gives it, without variables: a file may read none before its tenant is known. The default
- * if it is absent or malformed.
+ * The tenant that a text names, with no variable replaced: the variables that a file may read depend on its tenant.
+ * The default tenant if the key is absent or malformed.
  */
 export function writtenTenant(source: Source): string {
   if (!MAY_NAME_TENANT.test(source.text)) return DEFAULT_TENANT
@@ -69,7 +69,7 @@ export function writtenTenant(source: Source): string {
   return typeof tenant === 'string' ? tenant : DEFAULT_TENANT
 }
 
-/** A file that is not read any further. */
+/** The result for a file that is refused as a whole. */
 function refusedFile(source: Source, findings: Finding[]): ReadConfiguration {
   return { ...source, configuration: undefined, findings, locate: NOWHERE, isRepaired: () => false }
 }
@@ -77,7 +77,7 @@ function refusedFile(source: Source, findings: Finding[]): ReadConfiguration {
 /** Maximum actions of a template of a tenant, as compiling one is not interrupted. */
 const MAX_ACTIONS = 2_000
 
-/** The first text of a configuration that would be a template with too many actions. */
+/** The finding for the first text that has too many actions. */
 function longTemplate({ configuration, file, locate }: ReadConfiguration): Finding | undefined {
   const long = [...textsOf(configuration as unknown as Json, [])].find(
     ([text]) => text.split('{{', MAX_ACTIONS + 2).length > MAX_ACTIONS + 1,
@@ -157,7 +157,7 @@ async function* sourcesOf(
   yield* readFiles(names.slice(stdin + 1), findings)
 }
 
-/** Reports about a file outside the folder only that it has errors. */
+/** Replaces the findings of a faulty file outside of the folder by one without details. */
 function withoutDetailsOutside(read: ReadConfiguration, outside: ReadonlySet<string>): ReadConfiguration {
   if (!outside.has(read.file) || (read.configuration && !hasErrors(read.findings))) return read
   return { ...read, text: '', configuration: undefined, findings: [outsideFinding(read.file)] }
@@ -182,17 +182,16 @@ function readStdin(
 type Reader = ReturnType<typeof createReader>
 
 /**
- * Reads the same configurations repeatedly; a file with the text of the last time gives the same object.
- * @param env must not change, as configurations depend on it
- * @param options must not change either
+ * Reads configurations again and again: a file whose text is the same as the last time gives the same object.
+ * @param env must stay the same, as must `options`: configurations depend on both
  */
 export function createReader(env: Env, options: CheckOptions = {}) {
   /** By file. */
   let last: ReadonlyMap<string, ReadConfiguration> = new Map()
-  const alone = new WeakMap<ReadConfiguration, OwnResult>()
+  const ownResults = new WeakMap<ReadConfiguration, OwnResult>()
   const checkedOne = (read: Read) => {
-    const known = alone.get(read) ?? checkOne(read, options)
-    alone.set(read, known)
+    const known = ownResults.get(read) ?? checkOne(read, options)
+    ownResults.set(read, known)
     return known
   }
   return {
@@ -212,7 +211,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
   }
 }
 
-/** A reader for the same `env` and `options` as the last time, or a new one. */
+/** Returns the reader of the last call while `env` and `options` are the same, else a new one. */
 export function readerKeeper(): (env: Env, options: CheckOptions) => Reader {
   let kept: { env: Env; options: CheckOptions; reader: Reader } | undefined
   return (env, options) => {

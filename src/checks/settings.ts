@@ -18,6 +18,7 @@ import { hasErrors, type Path, type Reporter, reporter, unsetValues } from '../f
 import { isLoopback } from '../net/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import { checkAudit } from './audit-settings.ts'
+import { withoutEffect } from './check.ts'
 import { checkRules } from './fields/authorize.ts'
 import {
   checkDuration,
@@ -153,12 +154,13 @@ function checkDefault(tenant: GivenSettings, path: Path, report: Reporter) {
   if (tenant.name !== DEFAULT_TENANT) return
   for (const key of OF_AUTHORS)
     if (tenant[key] !== undefined)
-      report({
-        code: 'key-without-effect',
-        path: [...path, key],
-        message: `\`${key}\` has no effect for the tenant \`${DEFAULT_TENANT}\`, that of configurations which name none`,
-        hint: 'Give the tenant another name, and name it in its configurations',
-      })
+      report(
+        withoutEffect(
+          [...path, key],
+          `for the tenant \`${DEFAULT_TENANT}\`, that of configurations which name none`,
+          'Give the tenant another name, and name it in its configurations',
+        ),
+      )
 }
 
 function checkVariables(patterns: readonly string[], path: Path, report: Reporter) {
@@ -181,12 +183,7 @@ function checkProcesses({ stdio, commands = [] }: GivenSettings, path: Path, rep
       hint: 'List the commands that the tenant may run, exactly as its configurations write them',
     })
   if (stdio !== true && commands.length > 0)
-    report({
-      code: 'key-without-effect',
-      path: [...path, 'commands'],
-      message: '`commands` has no effect without `stdio: true`',
-      hint: 'Add `stdio: true`, or remove it',
-    })
+    report(withoutEffect([...path, 'commands'], 'without `stdio: true`', 'Add `stdio: true`, or remove it'))
 }
 
 /** Host names with optional `*.` and port, IPv6 addresses in brackets. */
@@ -252,12 +249,7 @@ function checkPlants({ tokens = [], storage, file }: GivenSettings, report: Repo
   checkTokens(tokens, ['plants', 'tokens'], report)
   if (!storage) return
   if (file !== undefined)
-    report({
-      code: 'key-without-effect',
-      path: ['plants', 'file'],
-      message: '`file` has no effect beside `storage`',
-      hint: 'Remove it, or write it into `storage`',
-    })
+    report(withoutEffect(['plants', 'file'], 'beside `storage`', 'Remove it, or write it into `storage`'))
   checkStorage(storage, ['plants', 'storage'], report)
 }
 
@@ -304,12 +296,7 @@ function checkPolledStorage(storage: GivenSettings, path: Path, report: Reporter
   }
   for (const key of ['poll', 'keep'] as const)
     if (storage.type === 'directory' && storage[key] !== undefined)
-      report({
-        code: 'key-without-effect',
-        path: [...path, key],
-        message: `\`${key}\` has no effect for a storage of type \`directory\``,
-        hint: hints[key],
-      })
+      report(withoutEffect([...path, key], `for a storage of type \`directory\``, hints[key]))
   if (storage.poll === undefined) return
   const poll = parseDuration(String(storage.poll)) ?? 0
   if (poll !== 0 && (poll < SHORTEST_POLL || poll > MAX_DURATION))

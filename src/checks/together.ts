@@ -6,10 +6,10 @@ import { listingSteps } from './listings.ts'
 import { type Claim, prefixClaims } from './prefixes.ts'
 import { REFERENCE_CHECKS } from './references.ts'
 
-/** The first claim of each key. */
+/** The first claim of each key, with its configuration. */
 type Taken = Map<string, { claim: Claim; read: Read }>
 
-/** Findings about names and references inside one configuration, and its claims to unique values. */
+/** The result for one configuration by itself: findings about its names and references, and its claims. */
 export interface OwnResult {
   findings: readonly Finding[]
   claims: readonly (readonly Claim[])[]
@@ -32,7 +32,7 @@ function nameClaims({ configuration, isRepaired }: Read, { tenants }: CheckOptio
     message: (first: string) =>
       first === tenant
         ? `two configurations${ofTenant} have the name ${quote(name)}`
-        : `configurations of the tenants ${quote(first)} and ${quote(tenant)} have the name ${quote(name)}, which only tenants of the settings may share`,
+        : `the tenants ${quote(first)} and ${quote(tenant)} both have a configuration named ${quote(name)}, but only tenants listed in the settings may share a name`,
     hint: 'Rename or remove one of the two',
   }
   return [[claim]]
@@ -47,7 +47,7 @@ export function checkTogether(
 }
 
 /**
- * The same, yielding in between.
+ * The same, with a pause after each configuration.
  * @param checkedOne returns the result of `checkOne`
  */
 export function* togetherSteps(
@@ -58,9 +58,9 @@ export function* togetherSteps(
   const { findings, usedOf } = yield* listingSteps(reads)
   const taken: Taken = new Map()
   for (const read of reads) {
-    const alone = checkedOne(read)
-    for (const found of routedFindings(alone.findings, read, usedOf(read))) findings.push(found)
-    for (const claims of alone.claims) claimAll(taken, claims, read, findings)
+    const own = checkedOne(read)
+    for (const found of routedFindings(own.findings, read, usedOf(read))) findings.push(found)
+    for (const claims of own.claims) claimAll(taken, claims, read, findings)
     yield
   }
   return sortFindings(findings)
@@ -70,7 +70,7 @@ function isRead(read: ReadConfiguration): read is Read {
   return read.configuration !== undefined
 }
 
-/** Drops findings about unrouted servers that another configuration's router names. */
+/** Drops the findings about unrouted servers where a router of another configuration names them. */
 function routedFindings(
   findings: readonly Finding[],
   { configuration: { servers, mcpServers }, locate }: Read,
@@ -86,7 +86,7 @@ function routedFindings(
   )
 }
 
-/** Takes an owner's claims; reports one conflict if it comes too late. */
+/** Records the claims of a configuration, up to the first one that an earlier configuration has: that is reported. */
 function claimAll(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): void {
   for (const claim of claims) {
     const first = taken.get(claim.key)

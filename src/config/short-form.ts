@@ -8,7 +8,7 @@ export function isBelowBase(endpoint: string): boolean {
   return /^\s*\//.test(endpoint)
 }
 
-/** The endpoint of a tool as a whole URL, as far as its server says one; for texts that are only shown or searched. */
+/** The endpoint of a tool behind the `baseUrl` of its server, if it has one; for texts that are only shown or searched. */
 export function wholeEndpoint({ endpoint }: Pick<Tool, 'endpoint'>, { baseUrl }: Pick<Server, 'baseUrl'>) {
   return baseUrl !== undefined && isBelowBase(endpoint)
     ? baseUrl.trim().replace(/\/+$/, '') + endpoint.trim()
@@ -27,14 +27,14 @@ export function writtenOrigin(url: string): string {
   return (/^(?:\{\{[^}]*\}\}|[a-z][a-z\d+.-]*:\/\/[^/?#\\]*)/i.exec(url.trim())?.[0] ?? '').toLowerCase()
 }
 
-/** Whether a tool asks the host of its server; one without `baseUrl` has no host of its own. */
+/** Whether a tool calls the host of its server. A server without `baseUrl` has no other host than that of the tool. */
 export function asksOwnHost({ endpoint }: Pick<Tool, 'endpoint'>, { baseUrl }: Pick<Server, 'baseUrl'>) {
   return baseUrl === undefined || isBelowBase(endpoint) || writtenOrigin(endpoint) === writtenOrigin(baseUrl)
 }
 
 /**
- * The headers of a tool: those of its server that it does not name itself (in any case), and its own. A tool that asks
- * another host than its server has only its own, which may be meant to be secret.
+ * The headers of a tool: those of its server that it does not name itself (in any case), and its own. A tool that calls
+ * another host gets none of its server, as they may be secret.
  */
 export function headersOf(
   { headers, endpoint }: Pick<Tool, 'headers' | 'endpoint'>,
@@ -57,16 +57,16 @@ export function headersOf(
   ]
 }
 
-/** A configuration whose `prefix` is a router, and whose servers have names. */
+/** A configuration whose short form was expanded. */
 interface Expanded {
   value: JsonObject
   faults: Report[]
   isRepaired: (path: Path) => boolean
-  /** The path in the file of a path in `value`: the router and the name are where the file says them. */
+  /** Where the file has the value at a path: `prefix` for an added router, `name` for an added name. */
   place: (path: Path) => Path
 }
 
-/** Writes out `prefix` at the top of a file, which stands for a router to its one server, of the name of the file. */
+/** Expands the short form: `prefix` at the top becomes a router to the only server, which is named like the file's `name`. */
 export function withRouter(given: JsonObject): Expanded {
   const { prefix, ...value } = given
   const isShort = typeof prefix === 'string'

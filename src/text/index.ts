@@ -3,7 +3,7 @@
 export { hiddenIn, notText, printable, printableJson, printableLines, withoutHidden } from './hidden.ts'
 export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
-export { groupBy, RecentMap } from './maps.ts'
+export { groupBy, RecentMap, repeats } from './maps.ts'
 export { type Comparisons, comparisons, isOneEdit, nearest, proposal } from './nearest.ts'
 export { atOnce, inTurns, mapped, PIECE, paced, pause, pauseFor, type Steps } from './pause.ts'
 export {

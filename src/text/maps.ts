@@ -10,6 +10,12 @@ export function groupBy<K, T>(all: Iterable<T>, keyOf: (one: T) => K): Map<K, T[
   return made
 }
 
+/** The places of keys that came before, each with the first place of the same key. */
+export function repeats(keys: Iterable<string>): [at: number, first: number][] {
+  const places = [...groupBy([...keys].entries(), ([, key]) => key).values()]
+  return places.flatMap(([first, ...others]) => others.map(([at]): [number, number] => [at, first![0]]))
+}
+
 /** A map of bounded size: beyond `most` keys it forgets the one that was set first. Keys may come from outside. */
 export class RecentMap<Key, Value> extends Map<Key, Value> {
   constructor(private readonly most: number) {

@@ -434,7 +434,7 @@ test('names are per tenant where the settings list tenants, and unique over all 
     [
       [
         'duplicate-configuration',
-        'configurations of the tenants `green` and `blue` have the name `x`, which only tenants of the settings may share',
+        'the tenants `green` and `blue` both have a configuration named `x`, but only tenants listed in the settings may share a name',
       ],
     ],
   )

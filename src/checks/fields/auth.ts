@@ -1,7 +1,7 @@
 import type { Auth, Issuer, Router } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
-import { quote } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import { quote, repeats } from '../../text/index.ts'
+import { type Check, type Context, withoutEffect } from '../check.ts'
 import { checkScopes, checkTokens, reportUrl } from './value-rules.ts'
 
 type Type = Auth['type']
@@ -76,12 +76,13 @@ function reportWithoutEffect(
 ) {
   for (const [key, types] of Object.entries(usedBy))
     if (!types.includes(type) && isGiven([...at, key]))
-      report({
-        code: 'key-without-effect',
-        path: ['auth', ...at, key],
-        message: `\`${key}\` has no effect with \`type: ${type}\``,
-        hint: `Remove it, or write \`type: ${types[0]}\``,
-      })
+      report(
+        withoutEffect(
+          ['auth', ...at, key],
+          `with \`type: ${type}\``,
+          `Remove it, or write \`type: ${types[0]}\``,
+        ),
+      )
 }
 
 function checkIssuer({ issuer, jwksUrl, introspectionUrl }: Issuer, path: Path, report: Reporter) {
@@ -97,19 +98,15 @@ function checkIssuer({ issuer, jwksUrl, introspectionUrl }: Issuer, path: Path, 
 }
 
 function checkDuplicates(issuers: readonly Issuer[], report: Reporter) {
-  const firsts = new Map<string, number>()
-  for (const [i, { issuer }] of issuers.entries()) {
-    const first = firsts.get(issuer)
-    if (first === undefined) firsts.set(issuer, i)
-    else
-      report({
-        code: 'duplicate-name',
-        path: ['auth', 'issuers', i, 'issuer'],
-        message: `the router names the issuer ${quote(issuer)} twice`,
-        hint: 'Remove one of the two',
-        related: { path: ['auth', 'issuers', first, 'issuer'], message: 'the first one' },
-      })
-  }
+  const names = issuers.map(({ issuer }) => issuer)
+  for (const [i, first] of repeats(names))
+    report({
+      code: 'duplicate-name',
+      path: ['auth', 'issuers', i, 'issuer'],
+      message: `the router names the issuer ${quote(names[i]!)} twice`,
+      hint: 'Remove one of the two',
+      related: { path: ['auth', 'issuers', first, 'issuer'], message: 'the first one' },
+    })
 }
 
 function checkIntrospection(issuers: readonly Issuer[], report: Reporter) {

@@ -1,7 +1,7 @@
 import { type Cors, METHODS, type Path } from '../../config/index.ts'
 import { type Report, type Reporter, suggest } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
-import type { Context } from '../check.ts'
+import { type Context, withoutEffect } from '../check.ts'
 
 /** Headers that pages send to MCP endpoints beyond the CORS-safelisted ones (2025-11-25, Transports). */
 const REQUEST_HEADERS = ['Content-Type', 'Mcp-Session-Id', 'mcp-protocol-version']
@@ -19,12 +19,13 @@ export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, 
   if (cors.allowOrigins.length === 0) {
     const given = ['allowMethods', 'allowHeaders', 'exposeHeaders', 'allowCredentials'].find(isGiven)
     if (given && !isGiven('allowOrigins'))
-      report({
-        code: 'key-without-effect',
-        path: ['cors', given],
-        message: `${quote(given)} has no effect without \`allowOrigins\`: no page may call`,
-        hint: 'Add `allowOrigins` with the pages that may, such as `[https://app.example.com]`, or remove `cors`',
-      })
+      report(
+        withoutEffect(
+          ['cors', given],
+          `without \`allowOrigins\`: no page may call`,
+          'Add `allowOrigins` with the pages that may, such as `[https://app.example.com]`, or remove `cors`',
+        ),
+      )
     return
   }
   const lacks = (key: keyof Cors, missing: readonly string[], more: Partial<Report> = {}) => {

@@ -2,8 +2,8 @@ import type { McpServer } from '../../config/index.ts'
 import { TRANSPORTS } from '../../config/transports.ts'
 import type { Path, Report, Reporter } from '../../findings/index.ts'
 import { READ_RESULT } from '../../json/shaping/index.ts'
-import { quote, shellWords } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import { quote, repeats, shellWords } from '../../text/index.ts'
+import { type Check, type Context, withoutEffect } from '../check.ts'
 import { checkResponse, takenName } from './response.ts'
 import { checkAttempts } from './server-connections.ts'
 import { checkDuration, checkLimits, reportIdle } from './value-rules.ts'
@@ -64,20 +64,22 @@ export function checkSelection(
     checkResponse(response, undefined, at, below)
     const isCut = response.maxItems ?? response.maxChars ?? limits?.resultChars
     if (response.more && isCut === undefined)
-      below({
-        code: 'key-without-effect',
-        path: [...at, 'more'],
-        message: '`more` has no effect without a limit: nothing is cut off the results of this tool',
-        hint: 'Add `maxChars` or `maxItems`, or `limits.resultChars` of the server',
-      })
+      below(
+        withoutEffect(
+          [...at, 'more'],
+          'without a limit: nothing is cut off the results of this tool',
+          'Add `maxChars` or `maxItems`, or `limits.resultChars` of the server',
+        ),
+      )
     for (const key of ['fields', 'pages'] as const)
       if (response[key])
-        below({
-          code: 'key-without-effect',
-          path: [...at, key],
-          message: `\`${key}\` has no effect for tools of MCP servers`,
-          hint: key === 'fields' ? 'Remove it, and write `select`' : 'Remove it',
-        })
+        below(
+          withoutEffect(
+            [...at, key],
+            `for tools of MCP servers`,
+            key === 'fields' ? 'Remove it, and write `select`' : 'Remove it',
+          ),
+        )
   }
 }
 
@@ -109,7 +111,6 @@ function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection
         message: `the tool ${quote(tool)} is allowed and blocked, so it is hidden`,
         hint: 'Remove it from one of the two lists',
       })
-  const seen = new Map<string, string>()
   for (const [own, { name = own }] of Object.entries(toolOverrides)) {
     const path = ['toolOverrides', own]
     const hidden = blocked.has(own) || (allowedTools && !allowed.has(own))
@@ -127,17 +128,17 @@ function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection
         message: `${quote(name)} is the name of another allowed tool`,
         hint: 'Choose another name',
       })
-    const first = seen.get(name)
-    if (first === undefined) seen.set(name, own)
-    else
-      report({
-        code: 'duplicate-name',
-        path: [...path, 'name'],
-        message: `two tools have the name ${quote(name)}`,
-        hint: 'Rename one of the two',
-        related: { path: ['toolOverrides', first], message: 'the first one' },
-      })
   }
+  const owners = Object.keys(toolOverrides)
+  const names = owners.map((own) => toolOverrides[own]!.name ?? own)
+  for (const [at, first] of repeats(names))
+    report({
+      code: 'duplicate-name',
+      path: ['toolOverrides', owners[at]!, 'name'],
+      message: `two tools have the name ${quote(names[at]!)}`,
+      hint: 'Rename one of the two',
+      related: { path: ['toolOverrides', owners[first]!], message: 'the first one' },
+    })
 }
 
 /** A command name followed by arguments. */

@@ -8,8 +8,8 @@ import {
 } from '../../config/index.ts'
 import { DISCOVERY_TOOLS } from '../../discovery/index.ts'
 import { type Reporter, suggester } from '../../findings/index.ts'
-import { quote, wildcards } from '../../text/index.ts'
-import { type Check, type Context, toolNames } from '../check.ts'
+import { quote, repeats, wildcards } from '../../text/index.ts'
+import { type Check, type Context, toolNames, withoutEffect } from '../check.ts'
 import { AUTH_CHECK } from './auth.ts'
 import { AUTHORIZE_CHECK } from './authorize.ts'
 import { checkCors } from './cors.ts'
@@ -42,12 +42,9 @@ export const ROUTER_CHECKS: readonly Check[] = [
     check({ discovery: { type, above } }, report, { path, read }) {
       if (type === 'auto' || above === undefined) return
       if (!read.locate.has([...path, 'discovery', 'above'])) return
-      report({
-        code: 'key-without-effect',
-        path: ['discovery', 'above'],
-        message: `\`above\` has no effect with \`type: ${type}\``,
-        hint: 'Remove it, or write `type: auto`',
-      })
+      report(
+        withoutEffect(['discovery', 'above'], `with \`type: ${type}\``, 'Remove it, or write `type: auto`'),
+      )
     },
   },
   { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
@@ -95,10 +92,10 @@ function checkServerList(
   if (typeof list === 'string' || isRepaired([...path, 'server'])) return
   const names = list.map(({ server }) => server)
   const known = new Set(names)
-  const seen = new Set<string>()
+  const repeated = new Set(repeats(names).map(([at]) => at))
   for (const [i, name] of names.entries()) {
     const other = naming === 'prefixed' ? prefixOf(name, known) : undefined
-    if (seen.size === seen.add(name).size)
+    if (repeated.has(i))
       report({
         code: 'duplicate-name',
         path: ['server', i],

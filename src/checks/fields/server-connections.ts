@@ -12,7 +12,7 @@ import {
 import type { Reporter } from '../../findings/index.ts'
 import { isPem } from '../../net/tls-files.ts'
 import { quote } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import { type Check, type Context, withoutEffect } from '../check.ts'
 
 /** Members of `tls` with PEM text or paths of PEM files. */
 export const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
@@ -33,12 +33,13 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     on: 'mcpServer',
     check({ name, url = '', tls }, report) {
       if (!tls || !/^http:/i.test(url)) return
-      report({
-        code: 'key-without-effect',
-        path: ['tls'],
-        message: `\`tls\` has no effect for the MCP server ${quote(name)}, whose \`url\` is not https`,
-        hint: 'Write an https URL, or remove `tls`',
-      })
+      report(
+        withoutEffect(
+          ['tls'],
+          `for the MCP server ${quote(name)}, whose \`url\` is not https`,
+          'Write an https URL, or remove `tls`',
+        ),
+      )
     },
   },
 ]
@@ -134,21 +135,23 @@ function checkServer(server: Server, report: Reporter, { configuration, isRepair
   if (isRepaired(['tools']) || tools.some((_, i) => isRepaired(['tools', i]))) return
   const own = tools.filter((tool) => offers(server, tool.name))
   if (own.length && !own.some((tool) => isRepeatable(tool.method, tool)))
-    report({
-      code: 'key-without-effect',
-      path: ['retry'],
-      message: `\`retry\` has no effect for the server ${quote(name)}: no request of its tools may be sent twice`,
-      hint: 'Write `annotations: {idempotentHint: true}` for tools that do no harm when they are called twice, or remove `retry`',
-    })
+    report(
+      withoutEffect(
+        ['retry'],
+        `for the server ${quote(name)}: no request of its tools may be sent twice`,
+        'Write `annotations: {idempotentHint: true}` for tools that do no harm when they are called twice, or remove `retry`',
+      ),
+    )
 }
 
 function checkTool(tool: Tool, report: Reporter) {
   const { name, method, retry } = tool
   if (retry && retry.attempts > 1 && !isRepeatable(method, tool))
-    report({
-      code: 'key-without-effect',
-      path: ['retry'],
-      message: `\`retry\` has no effect for the tool ${quote(name)}: its ${method} request may not be sent twice`,
-      hint: 'If sending it twice does no harm, write `annotations: {idempotentHint: true}`, otherwise remove `retry`',
-    })
+    report(
+      withoutEffect(
+        ['retry'],
+        `for the tool ${quote(name)}: its ${method} request may not be sent twice`,
+        'If sending it twice does no harm, write `annotations: {idempotentHint: true}`, otherwise remove `retry`',
+      ),
+    )
 }

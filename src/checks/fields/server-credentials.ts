@@ -11,9 +11,9 @@ import {
 import { headerOf, wireName } from '../../config/model.ts'
 import { asksOwnHost, writtenOrigin } from '../../config/short-form.ts'
 import { TRANSPORTS } from '../../config/transports.ts'
-import type { Reporter } from '../../findings/index.ts'
+import type { Path, Reporter } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import { type Check, type Context, withoutEffect } from '../check.ts'
 import { checkScopes, reportIdle, reportUrl } from './value-rules.ts'
 
 type Type = Credentials['type']
@@ -61,8 +61,7 @@ export const CREDENTIALS_CHECKS: readonly Check[] = [
       checkCredentials(server, report, context)
       const { credentials, headers = {}, name } = server
       if (!credentials) return
-      for (const header of Object.keys(headers))
-        if (isThat(header, credentials)) reportHeader(header, name, ['headers', header], report)
+      reportHeaders(headers, credentials, name, report)
     },
   },
   {
@@ -73,17 +72,17 @@ export const CREDENTIALS_CHECKS: readonly Check[] = [
       if (!credentials || context.isRepaired([...context.path, 'type'])) return
       // Credentials are sent in headers.
       if (!TRANSPORTS[type].keys.includes('headers')) {
-        report({
-          code: 'key-without-effect',
-          path: ['credentials'],
-          message: `\`credentials\` has no effect for the MCP server ${quote(name)} of type \`${type}\``,
-          hint: 'Give the process its credential in `env`',
-        })
+        report(
+          withoutEffect(
+            ['credentials'],
+            `for the MCP server ${quote(name)} of type \`${type}\``,
+            'Give the process its credential in `env`',
+          ),
+        )
         return
       }
       checkCredentials(server, report, context)
-      for (const header of Object.keys(headers))
-        if (isThat(header, credentials)) reportHeader(header, name, ['headers', header], report)
+      reportHeaders(headers, credentials, name, report)
     },
   },
   { codes: ['key-without-effect'], on: 'tool', check: checkTool },
@@ -222,12 +221,7 @@ function checkEndpoint({ issuer, tokenUrl }: Credentials, missing: Missing, repo
   for (const [key, url] of Object.entries({ issuer, tokenUrl }))
     if (url !== undefined) reportUrl(url, ['credentials', key], report)
   if (issuer !== undefined && tokenUrl !== undefined)
-    report({
-      code: 'key-without-effect',
-      path: ['credentials', 'issuer'],
-      message: '`issuer` has no effect beside `tokenUrl`',
-      hint: 'Remove one of the two',
-    })
+    report(withoutEffect(['credentials', 'issuer'], 'beside `tokenUrl`', 'Remove one of the two'))
 }
 
 function checkWants({ scopes, resource = [] }: Credentials, report: Reporter) {
@@ -257,19 +251,28 @@ function checkTool({ name, headers, args }: Tool, report: Reporter, { configurat
   for (const server of configuration.servers) {
     const { credentials } = server
     if (!credentials || !offers(server, name)) continue
-    for (const header of Object.keys(headers))
-      if (isThat(header, credentials)) reportHeader(header, server.name, ['headers', header], report)
+    reportHeaders(headers, credentials, server.name, report)
     for (const [i, arg] of args.entries())
-      if (isThat(headerOf(arg) ?? '', credentials))
+      if (isCredentialHeader(headerOf(arg) ?? '', credentials))
         reportHeader(wireName(arg), server.name, ['args', i, arg.as === undefined ? 'name' : 'as'], report)
   }
 }
 
-function isThat(name: string, { type, header }: Credentials): boolean {
+function reportHeaders(
+  headers: Readonly<Record<string, string>>,
+  credentials: Credentials,
+  server: string,
+  report: Reporter,
+) {
+  for (const header of Object.keys(headers))
+    if (isCredentialHeader(header, credentials)) reportHeader(header, server, ['headers', header], report)
+}
+
+function isCredentialHeader(name: string, { type, header }: Credentials): boolean {
   return name.toLowerCase() === (type === 'static' ? header : 'Authorization').toLowerCase()
 }
 
-function reportHeader(header: string, server: string, path: (string | number)[], report: Reporter) {
+function reportHeader(header: string, server: string, path: Path, report: Reporter) {
   report({
     code: 'key-without-effect',
     path,

@@ -4,7 +4,7 @@ import type { Path, Reporter } from '../../findings/index.ts'
 import { type Json, type JsonObject, toDoubles, valueAt } from '../../json/index.ts'
 import { READ_RESULT } from '../../json/shaping/index.ts'
 import { quote } from '../../text/index.ts'
-import type { Check } from '../check.ts'
+import { type Check, withoutEffect } from '../check.ts'
 import { wrongMethod } from './cors.ts'
 import { checkResponse, takenName } from './response.ts'
 import { checkDuration, checkLimits } from './value-rules.ts'
@@ -51,19 +51,21 @@ export const TOOL_CHECKS: readonly Check[] = [
           hint: 'Rename the argument, or remove `fields` of `response`',
         })
       if (response.pages && tool.method !== 'GET')
-        report({
-          code: 'key-without-effect',
-          path: ['response', 'pages'],
-          message: `\`pages\` has no effect for the tool ${quote(name)}, whose method is ${tool.method}: further pages are requested with GET only`,
-          hint: 'Remove it, or write `method: GET`',
-        })
+        report(
+          withoutEffect(
+            ['response', 'pages'],
+            `for the tool ${quote(name)}, whose method is ${tool.method}: further pages are requested with GET only`,
+            'Remove it, or write `method: GET`',
+          ),
+        )
       if (response.format !== 'json' && isWritten)
-        report({
-          code: 'key-without-effect',
-          path: ['response', 'format'],
-          message: `\`format\` has no effect for the tool ${quote(name)}, whose \`responseBody\` writes the text`,
-          hint: 'Remove one of the two',
-        })
+        report(
+          withoutEffect(
+            ['response', 'format'],
+            `for the tool ${quote(name)}, whose \`responseBody\` writes the text`,
+            'Remove one of the two',
+          ),
+        )
     },
   },
   {
@@ -151,12 +153,13 @@ function checkBody({ name, method, args, requestBody }: Tool, report: Reporter) 
 
 function checkArg(arg: Arg, report: Reporter) {
   if (arg.slashes && arg.position !== 'path')
-    report({
-      code: 'key-without-effect',
-      path: ['slashes'],
-      message: `\`slashes\` has no effect for the argument ${quote(arg.name)} of position \`${arg.position}\``,
-      hint: 'Write `position: path`, or remove it',
-    })
+    report(
+      withoutEffect(
+        ['slashes'],
+        `for the argument ${quote(arg.name)} of position \`${arg.position}\``,
+        'Write `position: path`, or remove it',
+      ),
+    )
   // Without own schemas it has no pattern either.
   if (!arg.items && !arg.properties) return
   for (const fault of unsupportedPatterns(arg as unknown as Json)) report(fault)
@@ -165,12 +168,13 @@ function checkArg(arg: Arg, report: Reporter) {
     ['properties', 'object'],
   ] as const)
     if (arg[key] && arg.type !== type && Object.keys(arg[key]).length > 0)
-      report({
-        code: 'key-without-effect',
-        path: [key],
-        message: `\`${key}\` has no effect for the argument ${quote(arg.name)} of type \`${arg.type}\``,
-        hint: `Write \`type: ${type}\`, or remove it`,
-      })
+      report(
+        withoutEffect(
+          [key],
+          `for the argument ${quote(arg.name)} of type \`${arg.type}\``,
+          `Write \`type: ${type}\`, or remove it`,
+        ),
+      )
 }
 
 function checkSchema(schema: JsonObject, key: string, report: Reporter) {

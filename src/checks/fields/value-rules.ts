@@ -3,6 +3,7 @@ import { tokenDigest, tokenExpiry } from '../../config/tokens.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { urlFault } from '../../net/index.ts'
 import { quote, timeText } from '../../text/index.ts'
+import { withoutEffect } from '../check.ts'
 
 /** Maximum delay of a Node timer: nearly 25 days. */
 export const MAX_DURATION = 2 ** 31 - 1
@@ -22,12 +23,7 @@ export function reportIdle(
   report: Reporter,
 ) {
   for (const key of keys)
-    report({
-      code: 'key-without-effect',
-      path: [...path, key],
-      message: `\`${key}\` has no effect for ${owner} of type \`${type}\``,
-      hint: 'Remove it, or change `type`',
-    })
+    report(withoutEffect([...path, key], `for ${owner} of type \`${type}\``, 'Remove it, or change `type`'))
 }
 
 /** `0` must not accidentally mean "unlimited". */

@@ -1,7 +1,7 @@
 import { type Arg, type Tool, wireName } from '../../config/model.ts'
 import type { Reporter } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import { type Check, type Context, withoutEffect } from '../check.ts'
 import { mediaTypeOf } from '../subjects.ts'
 
 type Style = NonNullable<Arg['style']>
@@ -33,12 +33,7 @@ function checkStyle(
   // An `inputSchema` says the type.
   const isTyped = configuration.tools[Number(path[1])]?.inputSchema !== undefined
   const without = (key: 'style' | 'explode', why: string, hint = 'Remove it') =>
-    report({
-      code: 'key-without-effect',
-      path: [key],
-      message: `\`${key}\` has no effect for the argument ${quote(name)} ${why}`,
-      hint,
-    })
+    report(withoutEffect([key], `for the argument ${quote(name)} ${why}`, hint))
   if (allowed.length === 0) {
     if (style !== undefined) without('style', `of position \`${position}\``)
     else if (explode !== undefined) without('explode', `of position \`${position}\``)
@@ -58,12 +53,13 @@ function checkConst(arg: Arg, report: Reporter) {
   if (arg.const === undefined) return
   const keys = (['default', 'enum', 'required'] as const).filter((key) => arg[key])
   for (const key of keys)
-    report({
-      code: 'key-without-effect',
-      path: [key],
-      message: `\`${key}\` has no effect for the argument ${quote(arg.name)}, whose value is always its \`const\``,
-      hint: 'Remove one of the two',
-    })
+    report(
+      withoutEffect(
+        [key],
+        `for the argument ${quote(arg.name)}, whose value is always its \`const\``,
+        'Remove one of the two',
+      ),
+    )
 }
 
 function checkWireNames(tool: Tool, report: Reporter, context: Context) {
@@ -72,12 +68,7 @@ function checkWireNames(tool: Tool, report: Reporter, context: Context) {
   for (const [i, arg] of tool.args.entries()) {
     const { name, position, as, style } = arg
     const without = (key: 'as' | 'style' | 'explode', why: string, hint = 'Remove it') =>
-      report({
-        code: 'key-without-effect',
-        path: ['args', i, key],
-        message: `\`${key}\` has no effect for the argument ${quote(name)}${why}`,
-        hint,
-      })
+      report(withoutEffect(['args', i, key], `for the argument ${quote(name)}${why}`, hint))
     const given = (['as', 'style', 'explode'] as const).filter((key) => arg[key] !== undefined)
     if (position === 'path') {
       if (as !== undefined && style !== 'matrix')

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { asksForLogin, type Cors, type ReadConfiguration } from '../../config/index.ts'
 import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
-import { hiddenIn, quote } from '../../text/index.ts'
+import { hiddenIn, quote, repeats } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
 import { FINDABLE_CHECKS } from './findable.ts'
 import { HOST_CHECKS } from './hosts.ts'
@@ -120,18 +120,14 @@ export function lintPractice(read: ReadConfiguration, options: CheckOptions = {}
 }
 
 /** A repeated entry has no effect, or hides a typo. */
-function checkList(entries: readonly string[] | undefined, path: Path, report: Reporter) {
-  const seen = new Set<string>()
-  for (const [i, entry] of (entries ?? []).entries()) {
-    if (!seen.has(entry)) seen.add(entry)
-    else
-      report({
-        code: 'repeated-entry',
-        path: [...path, i],
-        message: `\`${path.at(-1)}\` names ${quote(entry)} twice`,
-        hint: 'Remove it, or write the entry that was meant',
-      })
-  }
+function checkList(entries: readonly string[] = [], path: Path, report: Reporter) {
+  for (const [i] of repeats(entries))
+    report({
+      code: 'repeated-entry',
+      path: [...path, i],
+      message: `\`${path.at(-1)}\` names ${quote(entries[i]!)} twice`,
+      hint: 'Remove it, or write the entry that was meant',
+    })
 }
 
 /** Syntax that can produce other characters than written: escapes and variables. */

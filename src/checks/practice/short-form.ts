@@ -21,7 +21,7 @@ interface Source {
   locate: Locate
 }
 
-/** A part of each tool that its server could hold, and the edits that move it there. */
+/** A part that all tools repeat, and the edits that move it to their server. */
 interface Repeated {
   message: string
   edits: (Edit | undefined)[]
@@ -57,7 +57,7 @@ export const SHORT_FORM_CHECKS: readonly Check[] = [
 const ORIGIN =
   /^(?:https?:\/\/(?:[^\s"'/{}$]|\$\{\w+(?::[^{}]*)?\})+|\$\{\w+(?::[^{}]*)?\}|\{\{\s*\.Config\.\w+\s*\}\})(?:\/v\d+)?(?=\/[^/\s])/
 
-/** Absent: endpoints differ, or the file says them in a way that cannot be edited. */
+/** Undefined: the endpoints differ, or one is written in a form that cannot be edited. */
 function repeatedOrigin({ servers: [server], tools }: Configuration, source: Source): Repeated | undefined {
   if (server!.baseUrl !== undefined) return undefined
   const origins = tools.map((_, i) => {
@@ -73,7 +73,7 @@ function repeatedOrigin({ servers: [server], tools }: Configuration, source: Sou
   return { message: `have endpoints that begin with ${quote(origin)}`, edits: [added, ...cut] }
 }
 
-/** Headers that all tools send to the host of their server. @param isOneHost whether endpoints of one origin say so */
+/** Headers that all tools send to the host of their server. @param isOneHost whether all endpoints begin with one origin */
 function repeatedHeaders(
   { servers: [server], tools }: Configuration,
   source: Source,
@@ -104,7 +104,7 @@ function repeatedHeaders(
   return { message: `send the same ${quoteAll(shared)}`, edits: [added, ...removed] }
 }
 
-/** A plain or quoted text on one line; absent: another form of scalar, or an alias. */
+/** A plain or quoted text on one line; undefined for another form of scalar, and for an alias. */
 function scalarAt({ text, locate }: Source, path: Path) {
   const range = locate(path)
   if (!range) return undefined
@@ -144,7 +144,7 @@ function removals(
   return names.map((name) => linesOf(source, [...path, name]))
 }
 
-/** The whole lines of a key; absent: they hold something else, such as a comment. */
+/** Removes the lines of a key; undefined if they hold something else, such as a comment. */
 function linesOf({ text, locate }: Source, path: Path): Edit | undefined {
   const [key, value] = [locate.key(path), locate(path)]
   if (!key || !value) return undefined
@@ -155,7 +155,7 @@ function linesOf({ text, locate }: Source, path: Path): Edit | undefined {
   return { start, end: value.end.offset + rest[0].length, text: '' }
 }
 
-/** The only router, if it has only a server and a prefix, as `prefix` at the top. */
+/** Replaces the only router by `prefix` at the top, if it has nothing but a server and a prefix. */
 function shortPrefix({ text }: Source, name: string): Edit[] {
   const own = `["']?${name.replace(/[^\w]/g, '\\$&')}["']?`
   const prefix = `(["']?/[\\w/.-]*["']?)`
@@ -167,7 +167,7 @@ function shortPrefix({ text }: Source, name: string): Edit[] {
   return [{ start: found.index, end: found.index + found[0].length, text: `prefix: ${given}\n` }]
 }
 
-/** One replacement of the text from the first edit to the last; absent: a place cannot be edited. */
+/** One replacement of the text from the first edit to the last; undefined if a place cannot be edited. */
 function fixOf(edits: readonly (Edit | undefined)[], text: string): Fix | undefined {
   const known = edits.filter((edit) => edit !== undefined)
   if (known.length < edits.length) return undefined
