@@ -23,22 +23,25 @@ export function barriers(page: Page): Promise<string[]> {
 
 export type Scheme = 'light' | 'dark'
 
-interface View {
+export interface View {
   width: number
   height: number
   scheme: Scheme
+  /** Uses the page before the picture is taken. */
+  use?: ((page: Page) => Promise<void>) | undefined
 }
 
 /** A PNG of the page at 2 device pixels for each CSS pixel, and its HTML, once its scripts have run. */
 export async function look(
   t: TestContext,
   url: string,
-  { width, height, scheme }: View,
+  { width, height, scheme, use }: View,
 ): Promise<{ png: Buffer; dom: string }> {
   const browser = await chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox'] })
   t.after(() => browser.close())
   const options = { viewport: { width, height }, deviceScaleFactor: 2, colorScheme: scheme }
   const page = await browser.newPage(options)
   await page.goto(url, { waitUntil: 'load' })
+  await use?.(page)
   return { png: await page.screenshot(), dom: await page.content() }
 }
