@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Interest } from './scan.ts'
+import type { Exactness } from './scan.ts'
 
 /**
  * A JSON value with exact numbers: a number that a double cannot hold is a `bigint` or an `ExactNumber`; in values
@@ -28,10 +28,10 @@ export class ExactNumber {
  */
 const MARK = randomBytes(9).toString('base64url')
 /** Whether `stringifyExact` is running. */
-let writing = false
+let isWriting = false
 
 function placeholder(text: string): string {
-  if (!writing) throw new TypeError('use stringify of src/json for exact numbers')
+  if (!isWriting) throw new TypeError('use stringify of src/json for exact numbers')
   return MARK + text
 }
 
@@ -48,20 +48,21 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const COLON = /^\s*:/
 
 /**
- * Parses a text with numbers that a double may not hold, or may write differently.
+ * Parses a text with numbers that a double may not hold, or may write differently: while V8 parses the text, strings
+ * stand in their place.
  * @param places where they begin and end, as `scan` finds them
  * @throws SyntaxError
  */
-export function parseExact(text: string, places: readonly number[], interest: Interest): Json {
+export function parseExact(text: string, places: readonly number[], exactness: Exactness): Json {
   const numbers: Json[] = []
   const pieces: string[] = []
   let at = 0
   for (let i = 0; i < places.length; i += 2) {
     const [start, end] = [places[i] as number, places[i + 1] as number]
     const source = text.slice(start, end)
-    // This is not JSON, but the text with a string in its place might be: V8 reports the error.
+    // With a string in its place, this invalid text could become JSON: V8 reports its error.
     if (!NUMBER.test(source) || COLON.test(text.slice(end, end + 20))) return JSON.parse(text)
-    pieces.push(text.slice(at, start), `"${MARK}${numbers.push(exactNumber(source, interest)) - 1}"`)
+    pieces.push(text.slice(at, start), `"${MARK}${numbers.push(exactNumber(source, exactness)) - 1}"`)
     at = end
   }
   pieces.push(text.slice(at))
@@ -95,13 +96,13 @@ function restoreNumbers(value: Json, numbers: readonly Json[]): Json {
  * Writes a JSON value with exact numbers. @throws TypeError for a value that JSON cannot represent, such as a cycle
  */
 export function stringifyExact(value: unknown, indent?: number): string {
-  writing = true
+  isWriting = true
   try {
     const text = JSON.stringify(value, undefined, indent)
     if (text === undefined) throw new TypeError(`${typeof value} is not JSON`)
     return text.split(`"${MARK}`).map(withoutQuotes).join('')
   } finally {
-    writing = false
+    isWriting = false
   }
 }
 
@@ -121,9 +122,9 @@ const LONG_INTEGER = /^-?[1-9]\d*$/
 const SIGNIFICANT = /^-?[0.]*([\d.]*)/
 
 /** The number that a text stands for. */
-export function exactNumber(source: string, interest: Interest): number | bigint | ExactNumber {
+export function exactNumber(source: string, exactness: Exactness): number | bigint | ExactNumber {
   const value = Number(source)
-  if (interest === 'text' && String(value) !== source && !LONG_INTEGER.test(source))
+  if (exactness === 'spelling' && String(value) !== source && !LONG_INTEGER.test(source))
     return new ExactNumber(source)
   if (/^-?\d+$/.test(source)) {
     if (Number.isSafeInteger(value)) return value

@@ -1,5 +1,5 @@
 import { ExactNumber, exactNumber, type Json, type JsonObject, parseExact, stringifyExact } from './exact.ts'
-import { type Interest, type KeyWatch, scan } from './scan.ts'
+import { type Exactness, type KeyWatch, scan } from './scan.ts'
 import { setOwn } from './values.ts'
 
 export { ExactNumber, type Json, type JsonObject } from './exact.ts'
@@ -34,13 +34,13 @@ export function parse(text: string, watch?: KeyWatch): Json {
  * @throws SyntaxError as `parse`
  */
 export function parseVerbatim(text: string, watch?: KeyWatch): Json {
-  return read(text, 'text', watch)
+  return read(text, 'spelling', watch)
 }
 
-function read(text: string, interest: Interest, watch: KeyWatch | undefined): Json {
-  const { fault, places } = scan(text, interest, watch)
+function read(text: string, exactness: Exactness, watch: KeyWatch | undefined): Json {
+  const { fault, places } = scan(text, exactness, watch)
   if (fault !== undefined) throw new JsonLimitError(`the JSON ${fault}`)
-  return places.length ? parseExact(text, places, interest) : JSON.parse(text)
+  return places.length ? parseExact(text, places, exactness) : JSON.parse(text)
 }
 
 /** A value of `parseVerbatim` as `parse` gives it, for code that reads numbers rather than passes them on. */

@@ -27,20 +27,30 @@ export interface KeyWatch {
 interface Scanned {
   /** The limit that the text exceeds, as the end of a sentence about it. */
   fault?: string
-  /** Where the numbers of interest begin and end: pairs of indexes. */
+  /** Where the numbers begin and end that a double may not keep: pairs of indexes. */
   places: readonly number[]
 }
 
+/** Code units. */
 const QUOTE = 0x22
+const PLUS = 0x2b
+const COMMA = 0x2c
+const MINUS = 0x2d
+const POINT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
+const COLON = 0x3a
 const BACKSLASH = 0x5c
+const [LIST, LIST_END] = [0x5b, 0x5d]
+const [OBJECT, OBJECT_END] = [0x7b, 0x7d]
 /** A number with such an exponent may exceed a double. */
 const LONG_EXPONENT = /[eE][+-]?\d{3}/
 
-/** Numbers to report: those that lose their value as a double, or also those that it would write differently. */
-export type Interest = 'value' | 'text'
+/** What a number must keep: its value, or also its spelling, such as that of `1.10`. */
+export type Exactness = 'value' | 'spelling'
 
 /** Checks the limits in one pass that does not recurse. Invalid JSON is left to the parser. */
-export function scan(text: string, interest: Interest, watch?: KeyWatch): Scanned {
+export function scan(text: string, exactness: Exactness, watch?: KeyWatch): Scanned {
   const end = text.length
   const watched = watch?.depth ?? 0
   const places: number[] = []
@@ -49,35 +59,35 @@ export function scan(text: string, interest: Interest, watch?: KeyWatch): Scanne
   let depth = 0
   let keys: KeyCount | undefined
   let values = 0
-  /** The last string, which is a key once a colon follows. */
-  let from = 0
-  let to = 0
+  /** The last string, which is a key if a colon follows. */
+  let stringStart = 0
+  let stringEnd = 0
   let i = 0
   const exceeds = (fault: string): Scanned => ({ fault, places })
   while (i < end) {
-    const c = text.charCodeAt(i)
-    if (c === QUOTE) {
-      from = i + 1
-      to = closingQuote(text, from)
-      i = to + 1
-    } else if (c === 0x2c) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      stringStart = i + 1
+      stringEnd = closingQuote(text, stringStart)
+      i = stringEnd + 1
+    } else if (code === COMMA) {
       if (++values > JSON_LIMITS.values) return exceeds(`has more than ${JSON_LIMITS.values} values`)
       i++
-    } else if (c === 0x3a) {
+    } else if (code === COLON) {
       keys ??= new KeyCount()
-      if (keys.add(text, from, to) > JSON_LIMITS.keys)
+      if (keys.add(text, stringStart, stringEnd) > JSON_LIMITS.keys)
         return exceeds(`has more than ${JSON_LIMITS.keys} different keys`)
-      if (depth <= watched) watch?.key(depth, text, from, to)
+      if (depth <= watched) watch?.key(depth, text, stringStart, stringEnd)
       i++
-    } else if (c === 0x7b || c === 0x5b) {
+    } else if (code === OBJECT || code === LIST) {
       if (++depth > JSON_LIMITS.depth) return exceeds(`is nested deeper than ${JSON_LIMITS.depth} levels`)
       if (++values > JSON_LIMITS.values) return exceeds(`has more than ${JSON_LIMITS.values} values`)
-      if (depth <= watched) watch?.open(depth, c === 0x7b)
+      if (depth <= watched) watch?.open(depth, code === OBJECT)
       i++
-    } else if (c === 0x7d || c === 0x5d) {
+    } else if (code === OBJECT_END || code === LIST_END) {
       depth--
       i++
-    } else if (c === 0x2d || (c >= 0x30 && c <= 0x39)) {
+    } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
       const start = i
       i = numberEnd(text, i + 1)
       const length = i - start
@@ -89,7 +99,7 @@ export function scan(text: string, interest: Interest, watch?: KeyWatch): Scanne
         return exceeds(`has more than ${JSON_LIMITS.longNumbers} numbers of 16 digits or more`)
       // Each takes long. Numbers beyond the maximum keep their value, but not their spelling.
       const isRewritten =
-        !isLong && interest === 'text' && rewritten < MAX_REWRITTEN && mayChange(text, start, i)
+        !isLong && exactness === 'spelling' && rewritten < MAX_REWRITTEN && mayChange(text, start, i)
       if (isRewritten) rewritten++
       if (isLong || isRewritten) places.push(start, i)
     } else i++
@@ -102,15 +112,15 @@ const MAX_REWRITTEN = 25_000
 
 /** Whether a double may write a number of less than 16 characters differently: `1.10`, `1e2`, `-0`, `0.0000001`. */
 function mayChange(text: string, start: number, end: number): boolean {
-  let fraction = false
+  let hasPoint = false
   for (let i = start + 1; i < end; i++) {
-    const c = text.charCodeAt(i)
-    if (c === 0x2e) fraction = true
-    else if (c === 0x65 || c === 0x45) return true
+    const code = text.charCodeAt(i)
+    if (code === POINT) hasPoint = true
+    else if (isExponent(code)) return true
   }
-  if (!fraction) return text.startsWith('-0', start)
+  if (!hasPoint) return text.startsWith('-0', start)
   return (
-    text.charCodeAt(end - 1) === 0x30 || text.startsWith('0.000000', start + (text[start] === '-' ? 1 : 0))
+    text.charCodeAt(end - 1) === ZERO || text.startsWith('0.000000', start + (text[start] === '-' ? 1 : 0))
   )
 }
 
@@ -157,9 +167,13 @@ export function closingQuote(text: string, from: number): number {
 /** The index behind a number that continues at `i`. */
 export function numberEnd(text: string, i: number): number {
   for (; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    const digit = c >= 0x30 && c <= 0x39
-    if (!digit && c !== 0x2e && c !== 0x65 && c !== 0x45 && c !== 0x2b && c !== 0x2d) return i
+    const code = text.charCodeAt(i)
+    const isDigit = code >= ZERO && code <= NINE
+    if (!isDigit && code !== POINT && code !== MINUS && code !== PLUS && !isExponent(code)) return i
   }
   return i
+}
+
+function isExponent(code: number): boolean {
+  return code === 0x65 || code === 0x45
 }
