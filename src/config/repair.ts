@@ -44,16 +44,17 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
   const nodes = tree.nodes(faulty.nodes)
   let names: string[] | undefined
   const configNames = () => (names ??= namesRead(tree.at(['tools']) ?? null, 'Config'))
-  const around: RepairContext = { file: faulty.file, configNames }
+  const context: RepairContext = { file: faulty.file, configNames }
   let { errors } = faulty
-  for (const path of faultyValuePaths(faulty)) removeOrReplace(tree, path, around)
+  for (const path of faultyValuePaths(faulty)) removeOrReplace(tree, path, context)
   for (let round = 0; round === 0 || errors.length > 0; round++) {
     // Removing a value may make its map faulty, and that its list.
     if (round === 12 || errors.length >= most) return undefined
     // Keys first: a missing one may be there under another name.
     for (const error of errors) if (error.keyword === 'additionalProperties') repairKey(error, tree, schema)
-    for (const error of errors) if (error.keyword !== 'additionalProperties') repairError(error, tree, around)
-    tree.close()
+    for (const error of errors)
+      if (error.keyword !== 'additionalProperties') repairError(error, tree, context)
+    tree.closeGaps()
     errors = schemaErrorsOf(tree.value, size, schema, nodes, most)
   }
   const { value } = tree
@@ -62,7 +63,7 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
   // A key in a wrong place may have been meant for a list that is missing.
   const absent = new Set(lists.filter((key) => !(key in value)))
   const isRepaired = (path: Path) =>
-    tree.changed(path) ||
+    tree.isChanged(path) ||
     (path.length === 1 && absent.has(String(path[0]))) ||
     (faulty.misplaced.size > 0 &&
       faulty.misplaced.has(written(path.map((key) => (typeof key === 'number' ? '[]' : key)))))
@@ -71,7 +72,7 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
 
 type Key = string | number
 
-/** Replaces a removed item until `close`. */
+/** Replaces a removed item until `closeGaps`. */
 const REMOVED_ITEM: Json = []
 
 /** A value with moved, removed and added members that knows the original place of each. */
@@ -89,7 +90,7 @@ class Tree {
   }
 
   /** Replaces the value at a path; undefined removes the member or item. */
-  put(path: Path, next: Json | undefined) {
+  replace(path: Path, next: Json | undefined) {
     const holder = this.at(path.slice(0, -1))
     const key = path.at(-1)
     if (holder === REMOVED_ITEM || key === undefined) return
@@ -116,7 +117,7 @@ class Tree {
   }
 
   /** Closes the gaps of removed items; until then, indexes stay the same. */
-  close() {
+  closeGaps() {
     for (const list of this.#gaps) {
       const kept = [...list.keys()].filter((i) => list[i] !== REMOVED_ITEM)
       const was = this.#origins.get(list)
@@ -127,7 +128,7 @@ class Tree {
   }
 
   /** Whether a value was replaced or removed at the path, or in the list there. */
-  changed(path: Path): boolean {
+  isChanged(path: Path): boolean {
     const holder = this.at(path.slice(0, -1)) ?? null
     const here = this.at(path)
     return (
@@ -179,7 +180,7 @@ function repairKey(error: ErrorObject, tree: Tree, schema: LoadedSchema) {
   const own = [...path, params.additionalProperty]
   const value = tree.at(own)
   if (!close || value === undefined || tree.at([...path, close]) !== undefined)
-    return tree.put(own, undefined)
+    return tree.replace(own, undefined)
   tree.rename(own, close, scalarsAsTexts(value, shapeAt(schema.shape, [...path, close])))
 }
 
@@ -194,28 +195,28 @@ function scalarsAsTexts(value: Json, shape: Shape): Json {
   return value === null ? '' : stringify(value)
 }
 
-function repairError({ keyword, instancePath, params }: ErrorObject, tree: Tree, around: RepairContext) {
+function repairError({ keyword, instancePath, params }: ErrorObject, tree: Tree, context: RepairContext) {
   const path = pointerPath(instancePath, tree.value)
   if (keyword === 'if') return
-  if (keyword !== 'required') return removeOrReplace(tree, path, around)
+  if (keyword !== 'required') return removeOrReplace(tree, path, context)
   const missing = [...path, params.missingProperty]
   if (tree.at(missing) !== undefined) return
   // The holder is invalid without this member: leave it out too.
-  removeOrReplace(tree, cureOf(pointerOf(missing)) ? missing : path, around)
+  removeOrReplace(tree, ruleOf(pointerOf(missing)) ? missing : path, context)
 }
 
-function removeOrReplace(tree: Tree, path: Path, around: RepairContext) {
-  const cure = cureOf(pointerOf(path))
-  if (cure && 'without' in cure) return tree.put(path.slice(0, cure.without), undefined)
+function removeOrReplace(tree: Tree, path: Path, context: RepairContext) {
+  const rule = ruleOf(pointerOf(path))
+  if (rule && 'without' in rule) return tree.replace(path.slice(0, rule.without), undefined)
   const holder = tree.at(path.slice(0, -1))
-  tree.put(path, cure?.fill(isObject(holder) ? holder : {}, around))
+  tree.replace(path, rule?.fill(isObject(holder) ? holder : {}, context))
 }
 
 /** An argument of unknown type may be any value; if one is missing, all arguments that templates read are declared. */
 function allowUnknownArguments(path: Path, tree: Tree) {
   const tool = tree.at(path) as { args?: JsonObject[]; inputSchema?: JsonObject }
   const { args = [], inputSchema } = tool
-  const unknown = (...keys: Path) => tree.changed([...path, ...keys])
+  const unknown = (...keys: Path) => tree.isChanged([...path, ...keys])
   const untyped = args.filter((_, j) => unknown('args', j, 'type')).map(({ name }) => name as string)
   const unnamed = args.filter((_, j) => unknown('args', j, 'name'))
   // In this position no template has to name the argument.
@@ -240,7 +241,7 @@ function allowUnknownArguments(path: Path, tree: Tree) {
  * The repair of a faulty or missing value in a configuration that is only checked for further findings:
  * `fill` puts another value in its place, `without` leaves out the map or list at that depth with its contents.
  */
-type Cure = { fill: (holder: JsonObject, around: RepairContext) => Json } | { without: number }
+type RepairRule = { fill: (holder: JsonObject, context: RepairContext) => Json } | { without: number }
 
 /** The context for a replacement value. */
 interface RepairContext {
@@ -249,13 +250,13 @@ interface RepairContext {
   configNames: () => readonly string[]
 }
 
-const fill = (value: Json): Cure => ({ fill: () => value })
+const fill = (value: Json): RepairRule => ({ fill: () => value })
 /** Prints nothing, and counts as a use of every argument, as the actual uses are unknown. */
 const TEMPLATE = '{{with .Args}}{{end}}'
 const content = (): JsonObject => ({ type: 'text', text: TEMPLATE })
 
 /** By JSON pointer. A value without a rule is removed alone. */
-const CURES: [RegExp, Cure][] = [
+const RULES: [RegExp, RepairRule][] = [
   // Unique, as the path of the file is.
   [/^\/name$/, { fill: (_holder, { file }) => file }],
   [/^\/prefix$/, fill('/unnamed')],
@@ -264,8 +265,8 @@ const CURES: [RegExp, Cure][] = [
   [/^\/routers\/\d+\/prefix$/, fill('/unnamed')],
   [/^\/routers\/\d+\/auth(?:\/|$)/, { without: 3 }],
   // Without a server the tools would have no `.Config`.
-  [/^\/servers$/, { fill: (_holder, around) => [serverOf(around)] }],
-  [/^\/servers\/\d+$/, { fill: (_holder, around) => serverOf(around) }],
+  [/^\/servers$/, { fill: (_holder, context) => [serverOf(context)] }],
+  [/^\/servers\/\d+$/, { fill: (_holder, context) => serverOf(context) }],
   [/^\/servers\/\d+\/baseUrl$/, fill('http://localhost')],
   [/^\/servers\/\d+\/config$/, { fill: (_holder, { configNames }) => configOf(configNames()) }],
   [/^\/servers\/\d+\/config\/[^/]*$/, fill('http://localhost')],
@@ -298,8 +299,8 @@ const CURES: [RegExp, Cure][] = [
   [/^\/notifier(?:\/|$)/, { without: 1 }],
 ]
 
-function cureOf(pointer: string): Cure | undefined {
-  return CURES.find(([pattern]) => pattern.test(pointer))?.[1]
+function ruleOf(pointer: string): RepairRule | undefined {
+  return RULES.find(([pattern]) => pattern.test(pointer))?.[1]
 }
 
 function likelyType(server: JsonObject): string {

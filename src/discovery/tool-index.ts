@@ -221,11 +221,11 @@ function* invert(
   const averages = averagesOf(ends)
   /** How much each term counts in all fields, of one tool at a time. */
   const weights = new Float64Array(vocabulary.size)
-  /** Distinct terms of each tool, one tool after the other; `worth` has their weights. */
+  /** Distinct terms of each tool, one tool after the other; `weightsOfTools` has their weights. */
   const termsOfTools = new Uint32Array(terms.length)
   const weightsOfTools = new Float64Array(terms.length)
   let count = 0
-  /** Where in `own` the terms of each tool end. */
+  /** Where in `termsOfTools` the terms of each tool end. */
   const toolEnds = new Uint32Array(size)
   const starts = new Uint32Array(vocabulary.size + 1)
 

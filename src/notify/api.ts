@@ -4,7 +4,7 @@ import { type Notified, type ReloadAnswer, reloadText } from './reload-answer.ts
 
 /**
  * Calls `POST /_reload` of a gateway.
- * @param about tells of these configurations only: what else a reload finds may be another tenant's; absent: of all
+ * @param about the configurations to report on, as others may be another tenant's; absent: all
  * @param guard of the connection; absent: all are allowed
  * @throws Error where no gateway applied anything
  */
@@ -49,7 +49,7 @@ function read(text: string): ReloadAnswer {
   }
 }
 
-/** One of the gateway's own pages, where its URL says or behind the Unix socket of `admin.listen`. */
+/** A page of the gateway itself: at its URL, or behind the Unix socket of `admin.listen`. */
 export interface AdminUrl {
   url: URL
   socket?: string

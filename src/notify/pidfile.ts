@@ -16,20 +16,20 @@ import { basename, dirname } from 'node:path'
 import { type Holder, isAlive, liveness, thisProcess } from '../store/process.ts'
 import type { ReloadAnswer } from './reload-answer.ts'
 
-/** A pid file that cannot be had; the message says why and what to do. */
+/** A pid file cannot be taken or used; the message says why and what to do. */
 export class PidFileError extends Error {
   override name = 'PidFileError'
 }
 
 /**
- * Beside a pid file: which process the id in it means. After a crash the same id is given to another process. It is a
+ * The file beside a pid file that identifies its process: after a crash, another process may get the same id. It is a
  * file of its own, as `kill -HUP $(cat plantgw.pid)` must find nothing but the id.
  */
 const holderOf = (path: string) => `${path}.holder`
 
 /**
  * Writes this process's id to `path`, and which process that is to a file beside it; a stale file is taken over.
- * @returns what removes the files again, if they are still ours
+ * @returns a function that removes the files, if they are still ours
  * @throws PidFileError when a living process holds it, when it is a file of something else, or cannot be written
  */
 export function takePidFile(path: string): () => void {
@@ -43,7 +43,7 @@ export function takePidFile(path: string): () => void {
       if (pid !== undefined && pid !== process.pid && isGateway(path, pid)) throw held(path, pid)
       if (attempt > 2) throw new Error('another process is using this PID file')
       if (holdsMore(path)) throw new PidFileError(`cannot write the pid file ${path}: ${HOLDS_MORE}`)
-      // In this order, so that an id of a new gateway never stands beside what is said of another one.
+      // The holder first, so that a new id never stands beside the holder of an old one.
       rmSync(holderOf(path), { force: true })
       rmSync(path, { force: true })
     }
@@ -131,7 +131,7 @@ const REASONS: Record<string, string> = {
   ENOSPC: 'the disk is full',
 }
 
-/** In words, as the message of the system names a file that exists for a moment only. */
+/** In words, as the message of the system would name a temporary file. */
 function reason({ code, message }: NodeJS.ErrnoException): string {
   return (code && REASONS[code]) ?? message
 }
@@ -144,7 +144,7 @@ function held(path: string, pid: number): PidFileError {
 
 const HOLDS_MORE = 'it does not hold a process id: choose another file, or remove it'
 
-/** Also a pipe or a device, which would be read without end. */
+/** Whether it is no pid file: too large, or a pipe or device, whose reading might not end. */
 function holdsMore(path: string): boolean {
   const there = stats(path)
   // Maximum bytes of a pid file; a larger file was named by mistake.

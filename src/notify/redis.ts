@@ -4,7 +4,7 @@ import { parseAddresses, type RedisServer, type RedisSettings } from '../config/
 import { type Guard, judgedAddress } from '../net/index.ts'
 import { requirePackages } from '../text/packages.ts'
 
-/** A broker that cannot be had; the message says which and why, and holds no credential. */
+/** A broker cannot be reached; the message says which and why, without credentials. */
 class BrokerError extends Error {
   override name = 'BrokerError'
 }
@@ -94,7 +94,7 @@ async function connected<Client extends Redis | Cluster>(
   }
 }
 
-/** Looks at the masters that sentinels name. It throws a NetFault. */
+/** Judges the masters that sentinels name; throws a NetFault for a refused one. */
 function judgingMasters(guard: Guard): (at: string) => null {
   return (at) => {
     const [, host = '', port = ''] = /^(.*):(\d+)$/s.exec(at) ?? []
@@ -127,7 +127,7 @@ export function brokerError(settings: RedisServer | RedisSettings, error: Error)
 /**
  * Publishes a message to the present listeners.
  * @param guard judges each address; absent: all are good
- * @throws BrokerError when none of the addresses can be had; NetFault for one that is refused
+ * @throws BrokerError when no address answers; NetFault for one that is refused
  */
 export async function publish(settings: RedisSettings, text: string, guard?: Guard): Promise<void> {
   const addresses = settings.cluster_type === 'cluster' ? (parseAddresses(settings.addr) ?? []).length : 1

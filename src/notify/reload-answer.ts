@@ -20,7 +20,7 @@ export interface ReloadAnswer {
 /**
  * A reload for people.
  * @param how the notification, such as `sent SIGHUP to process 7`
- * @param about tells of these configurations only: what else a reload finds may be another tenant's; absent: of all
+ * @param about the configurations to report on, as others may be another tenant's; absent: all
  */
 export function reloadText(how: string, answer: ReloadAnswer, about?: ReadonlySet<string>): Notified {
   const { generation, refused = [], findings = [], ...changes } = answer
@@ -35,7 +35,7 @@ export function reloadText(how: string, answer: ReloadAnswer, about?: ReadonlySe
     const said = about ? [] : errors.map(({ file, message }) => `\n${file}: ${message}`)
     return { line, fault: `it refused ${mine(refused).join(', ')}: see its log${said.join('')}` }
   }
-  // With something refused the errors may be of that, which is not ours.
+  // The errors may be those of refused configurations of another tenant.
   const error = refused.length ? undefined : errors[0]
   return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
 }

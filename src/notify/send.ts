@@ -10,7 +10,7 @@ import { signalReload } from './signal.ts'
  * Tells gateways that configurations changed.
  * @param name the only one that changed
  * @param about the configurations that the answer reports; absent: all
- * @param guard judges where the notifier leads; absent: anywhere is good, as for one of the settings
+ * @param guard judges the target of the notifier; absent: any is allowed, as for a notifier of the settings
  * @throws Error that says what could not be reached, without a credential
  */
 export async function notify(
@@ -29,7 +29,7 @@ export async function notify(
   }
 }
 
-/** Notifiers that tell the same gateways are equal by this. */
+/** Equal for notifiers that reach the same gateways. */
 export function notifierKey({ type, ...rest }: Notifier): string {
   return JSON.stringify([type, rest[type]])
 }

@@ -9,7 +9,7 @@ export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
 /**
  * Tells the `plantgw serve` that holds the pid file to read its configurations again.
- * Whatever else was given the id of a gateway that crashed is not sent a signal that would end it.
+ * A process that was given the id of a crashed gateway gets no signal, as that would end it.
  * @returns the id of the process
  * @throws PidFileError when there is no such process, when it is another one, or when it belongs to another user
  */
@@ -41,7 +41,7 @@ const INTERVAL = 25
 
 /**
  * Sends a reload signal, and waits for the result that the gateway writes beside its pid file.
- * @param about tells of these configurations only; absent: of all
+ * @param about the configurations to report on; absent: all
  * @throws PidFileError as `sendReloadSignal`
  */
 export async function signalReload(

@@ -18,7 +18,7 @@ export interface Limits {
   answer: number
   /** For one call of `run`. */
   call: number
-  /** After which a connection without work is closed. */
+  /** After which an unused connection is closed. */
   idle: number
 }
 
@@ -42,15 +42,15 @@ export interface Database<T> {
   /** Type, host and name, such as `postgres://db.example.com/plantgw`. */
   label: string
   /**
-   * Brings the tables up to date, once. Of processes that start at the same time one does it, under the migrator's
-   * lock, and the others wait. Where there is nothing to do no right to change tables is needed.
+   * Brings the tables up to date, once. One of the processes that start at the same time does it, under the migrator's
+   * lock; the others wait. If they are up to date, it needs no right to change tables.
    * @throws StoreError
    */
   migrate(): Promise<void>
   /**
    * Works on the database, migrated to the latest. Connects at the first call and again after a connection was lost.
-   * A statement that the server undid for another one's sake makes the work start again.
-   * @param reads the work only reads: it is done again where the connection turns out to be broken
+   * Starts the work again if the server rolled a statement back in favour of another one, such as after a deadlock.
+   * @param reads whether the work only reads; then it is repeated after a lost connection
    * @throws StoreError `unreachable`, `refused`, `full`, `closed` or `failed`
    */
   run<R>(work: (db: Kysely<T>) => Promise<R>, reads?: boolean): Promise<R>
@@ -71,9 +71,9 @@ export interface DatabaseOptions {
   limits: Limits
 }
 
-/** Milliseconds that a migration may take, be it another process's. */
+/** Maximum milliseconds of a migration, also of one in another process. */
 const MIGRATION = 300_000
-/** How often work is done whose statement the server undid for another one's sake. */
+/** Maximum attempts of work that the server rolls back. */
 const ATTEMPTS = 20
 
 /** @throws Error when a package for the type is not installed */
@@ -89,22 +89,22 @@ class SqlDatabase<T> implements Database<T> {
   readonly label: string
   readonly #connections: Connections
   readonly #options: DatabaseOptions
-  readonly #patient: () => Connections
+  readonly #connectForMigration: () => Connections
   readonly #db: Kysely<T>
   readonly #running = new Set<Promise<unknown>>()
   #migrated: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(connections: Connections, options: DatabaseOptions, patient: () => Connections) {
+  constructor(connections: Connections, options: DatabaseOptions, connectForMigration: () => Connections) {
     this.label = labelOf(options.type, options.url)
     this.#connections = connections
     this.#options = options
-    this.#patient = patient
+    this.#connectForMigration = connectForMigration
     this.#db = new Kysely<T>({ dialect: connections.dialect })
   }
 
   migrate(): Promise<void> {
-    this.#migrated ??= migrate(this.#patient(), this.#options).catch((error) => {
+    this.#migrated ??= migrate(this.#connectForMigration(), this.#options).catch((error) => {
       this.#migrated = undefined
       throw storeError(this.label, error)
     })
@@ -165,7 +165,7 @@ async function connectorOf(type: DatabaseType): Promise<(url: string, limits: Li
     : (await import('./mysql.ts')).mysqlServer
 }
 
-/** Not every driver says that a connection has ended that was broken off. */
+/** Cuts the connections in the end, as some drivers do not report that one has ended. */
 async function endWith(connections: Connections, end: () => Promise<void>, patience = 1_000): Promise<void> {
   await inTime(end(), patience).catch(() => {})
   connections.destroy()

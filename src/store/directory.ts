@@ -32,7 +32,7 @@ type Tenants = readonly TenantSettings[]
 
 /**
  * Configurations as the YAML files of a folder and of those below it. Versions are hashes of the texts. The folder
- * keeps no history, neither who changed what nor why: that is for the version control that the folder is in.
+ * keeps no history: that is the task of version control.
  * @param folder should be absolute; it is made at the first change
  * @param env for names that are variables
  */
@@ -50,11 +50,11 @@ export function directoryStore(folder: string, env: Env, tenants?: Tenants): Con
       await settle(folder)
       const revision = await revisionOf(folder)
       const read = await readFolder(folder, env, tenants)
-      // Half of a change to several files is never read: the journal is there, or a file changes until the last look.
+      // A change that is half done is never returned: then the journal exists, or the revision differs.
       if (!(await isUnsettled(folder)) && (await revisionOf(folder)) === revision)
         return { revision, ...read }
     }
-    // Somebody writes all the time: with the lock there is one moment at least between two writers.
+    // Others write all the time: the lock gives a moment between two writers.
     return inFolder(folder, async () => ({
       revision: await revisionOf(folder),
       ...(await readFolder(folder, env, tenants)),
@@ -201,8 +201,8 @@ function readError({ file, message }: Finding): StoreError {
 }
 
 /**
- * `name.yaml`, or `name@tenant.yaml` of a tenant's; characters that a file name should not hold are percent-encoded, and of
- * a long name there is the beginning and a hash.
+ * `name.yaml`, or `name@tenant.yaml` with a tenant. Characters unfit for file names are percent-encoded; a long name is
+ * cut, and ends with a hash.
  */
 function fileName({ name, tenant }: Identity): string {
   const parts = tenant === DEFAULT_TENANT ? [name] : [name, tenant]
@@ -211,7 +211,7 @@ function fileName({ name, tenant }: Identity): string {
     .join('@')
   // Bytes of a file name without its ending: file systems take 255 in all.
   const short = safe.length > 200 ? `${safe.slice(0, 200)}-${versionOf(safe)}` : safe
-  // Readers of the folder do not take that file for a configuration.
+  // The lint file is not read as a configuration.
   return `${short}.yaml` === LINT_CONFIG_FILE ? `%${short}.yaml` : `${short}.yaml`
 }
 

@@ -26,7 +26,7 @@ export async function replaceFile(
     await writeNew(temporary, pieces, mode, owner)
     await rename(temporary, path)
   } catch (error) {
-    // The rest of a failed write only takes space, which may be short.
+    // A leftover would only take space, which may be short.
     await rm(temporary, { force: true }).catch(() => {})
     throw error
   }
@@ -43,7 +43,7 @@ async function writeNew(
   const file = await open(path, 'wx', mode)
   try {
     if (owner) await file.chown(owner.uid, owner.gid)
-    // Whatever the umask.
+    // The umask may have removed some of its bits.
     await file.chmod(mode)
     for (const piece of pieces) await file.writeFile(piece)
     await file.sync()

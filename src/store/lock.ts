@@ -1,20 +1,21 @@
 import { lstat, lutimes, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as delay, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Holder, liveness, thisProcess } from './process.ts'
 import { StoreError } from './store-error.ts'
 
 /**
- * A lock file that outlives no process: a symbolic link that names its holder and leads nowhere, as file systems
- * keep a short one without a block of its own, so that also a full disk has room for it. It appears whole and only
- * where none is, its id is never used twice, and only its holder touches it while the holder lives. A dead holder's file is replaced only by
- * the holder of the lock named after that dead holder's id, after looking again that it is still there;
- * so of two starters that both saw the same dead holder only one replaces it. That second lock is taken in
- * the same way, so a starter that dies half-way blocks no other.
+ * A lock file that does not outlive its process: a symbolic link to nowhere, whose target names the holder. File systems
+ * keep a short link without a block of its own, so that a full disk has room for it, too. The link is made in one step and
+ * only where none exists, only its holder touches it, and no holder's id is used twice.
+ *
+ * A process that finds the lock of a dead holder first takes a second lock, named after that holder's id, then looks
+ * whether the first one is still the dead holder's, and replaces it. So only one of several processes does. The second
+ * lock is taken in the same way, so that a process that dies meanwhile blocks no other.
  */
 export interface Lock {
   path: string
-  /** Whether the lock is still this one's. Only a process that stood still for long can lose it. */
+  /** Whether this process still holds the lock: one that was suspended for long may have lost it. */
   held(): Promise<boolean>
   release(): Promise<void>
 }
@@ -61,7 +62,7 @@ async function take(path: string, self: Holder, wait: () => Promise<unknown>): P
     if (!(await isDead(path, holder, wait))) return holder
     const guard = `${path}.${holder.id}`
     const rival = await take(guard, self, wait)
-    // The rival is about to hold the lock, or to find that it is too late and to let go.
+    // The rival will hold the lock, or find it taken.
     if (rival !== undefined) return rival
     try {
       if ((await read(path))?.id !== holder.id) continue
@@ -106,7 +107,7 @@ export function targetOf({ id, pid, start, realm }: Holder): string {
   return [id, pid, start, realm].join(':')
 }
 
-/** Undefined when the file is gone. What is no link is not opened; like a link of others it is judged by its heartbeat. */
+/** Undefined when the file is gone. Another kind of file counts as a damaged lock, which is judged by its heartbeat. */
 async function read(path: string): Promise<Holder | undefined> {
   try {
     return parseHolder(await readlink(path))
@@ -126,8 +127,8 @@ function parseHolder(target: string): Holder {
 }
 
 /**
- * Removes what starters that died half-way have left. The lock is held, and no dead holder's id comes back,
- * so none of these files can decide anything any more.
+ * Removes the second locks of processes that died. They decide nothing any more, as this process holds the lock and ids
+ * are never used again.
  */
 async function sweep(path: string): Promise<void> {
   const prefix = `${basename(path)}.`
@@ -166,11 +167,11 @@ async function waitForLock(path: string, what: string): Promise<Lock> {
         'locked',
         `${what} is being written by process ${taken.pid} (lock file ${path}): try again`,
       )
-    await delay(5 + Math.random() * 20)
+    await sleep(5 + Math.random() * 20)
   }
 }
 
-/** One after the other, whatever became of those before. */
+/** Runs work one after another, also after one that failed. */
 export function serial(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {

@@ -18,7 +18,7 @@ import {
 } from './store.ts'
 import { StoreError, writeError } from './store-error.ts'
 
-/** The file as it was read: `stamp` is another one whenever the file was replaced. */
+/** The file as it was read; `stamp` changes whenever the file is replaced. */
 interface Held {
   stamp: string
   history: History
@@ -28,8 +28,8 @@ const ABSENT: Held = { stamp: 'empty', history: new Map() }
 
 /**
  * Configurations in one file with all their versions. Readers take no lock, as the file is replaced in one step,
- * so a gateway may serve from it while others write. An absent file is an empty store,
- * and one that goes while it is used cannot be read.
+ * so a gateway may serve from it while others write. An absent file is an empty store; a file that disappears later is
+ * an error.
  * @param given should be absolute; its folder is made at the first change
  * @param keep versions of a configuration that its history holds
  */
@@ -177,7 +177,7 @@ export interface Entry extends StoredSummary {
   text: string | null
 }
 
-/** The versions that are kept of every configuration by its `qualifiedName`, oldest first. Never changed once it was handed on. */
+/** The kept versions of each configuration, oldest first, by `qualifiedName`. Immutable. */
 export type History = ReadonlyMap<string, readonly Entry[]>
 
 const FORMAT = 'plantgw configurations'

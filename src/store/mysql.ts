@@ -27,7 +27,7 @@ export function mysqlServer(url: string, limits: Limits): Connections {
 
 type Callback = Parameters<MysqlPool['getConnection']>[0]
 
-/** Its connections are set up before their first use, and waited for in time. */
+/** A pool that sets each connection up before its first use, and limits the wait for a free one. */
 function poolOf(url: string, limits: Limits, opened: (connection: mysql.PoolConnection) => void): MysqlPool {
   const pool = mysql
     .createPool({
@@ -95,7 +95,7 @@ function sessionOf({ statement }: Limits): string {
   )
 }
 
-/** The connection, which is closed at its release when a query showed that it is of no more use. */
+/** The connection; its release closes it if a query found it broken. */
 function guarded(connection: mysql.PoolConnection, limits: Limits): MysqlPoolConnection {
   let broken = false
   const query = (text: string, values: readonly unknown[], callback: Answer) =>
@@ -109,7 +109,7 @@ function guarded(connection: mysql.PoolConnection, limits: Limits): MysqlPoolCon
   }
 }
 
-/** The driver alone would wait until the server has taken all and closes, too: one that does not answer never does. */
+/** Cuts a connection: the driver alone would wait for the server to close it too, which may never happen. */
 function breakOff(connection: mysql.PoolConnection): void {
   connection.destroy()
   const { stream } = connection as unknown as { stream: Socket }
@@ -118,7 +118,7 @@ function breakOff(connection: mysql.PoolConnection): void {
 
 type Answer = (error: unknown, rows: unknown) => void
 
-/** A query with an end. The driver's own time-out would keep its timer when the connection breaks. */
+/** A query with a time limit. The driver's own one would keep its timer when the connection breaks. */
 function ask(
   connection: mysql.PoolConnection,
   text: string,

@@ -29,7 +29,7 @@ function poolOf(url: string, limits: Limits, sockets: Set<Socket>): PostgresPool
     idleTimeoutMillis: limits.idle,
     query_timeout: limits.answer,
     keepAlive: true,
-    // A command that is done ends although connections are kept.
+    // A finished command can end although connections are kept.
     allowExitOnIdle: true,
     stream() {
       const socket = new Socket()
@@ -49,7 +49,7 @@ function poolOf(url: string, limits: Limits, sockets: Set<Socket>): PostgresPool
   }
 }
 
-/** The client, which is closed at its release when a query showed that it is of no more use. */
+/** The client; its release closes it if a query found it broken. */
 function guarded(client: pg.PoolClient): PostgresPoolClient {
   let broken = false
   const query = async (text: string, parameters: readonly unknown[]) => {

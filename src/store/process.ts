@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Names one process, and one taking of a lock by it. */
+/** A process, and one time that it took a lock. */
 export interface Holder {
   /** Never the same twice. */
   id: string
   pid: number
   /** When the process started, in the kernel's ticks since boot; empty where the kernel does not tell. */
   start: string
-  /** Where `pid` means something: a hash of the boot of a machine and the pid namespace on it, else of the host's name. */
+  /** The scope of `pid`: a hash of the boot of the machine and the pid namespace, else of the host's name. */
   realm: string
 }
 

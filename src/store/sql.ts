@@ -21,7 +21,7 @@ import { StoreError } from './store-error.ts'
 
 const COLUMNS = ['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'] as const
 
-/** Rolls a transaction back, and says what came of it. */
+/** Thrown to roll a transaction back; `outcome` is its result. */
 class Refused extends Error {
   constructor(readonly outcome: Outcome) {
     super()
@@ -109,7 +109,7 @@ export async function sqlStore(
   }
 }
 
-/** A change that broke off may have been made. */
+/** A change whose connection was lost may have been made. */
 function unsure(error: unknown): unknown {
   if (!(error instanceof StoreError) || error.kind !== 'unreachable') return error
   const advice = 'the change may have been made: check before you repeat it'
@@ -156,7 +156,7 @@ async function change(
   { author, message }: Reason,
   revision: string | undefined,
 ): Promise<Outcome> {
-  // First of all: from here to the commit no other transaction changes anything.
+  // First, as the lock of this row keeps other changes waiting until the commit.
   await trx
     .updateTable('plantgw_configuration_revision')
     .set((eb) => ({ value: eb('value', '+', 1) }))
@@ -211,7 +211,7 @@ async function prune(
   }
 }
 
-/** By id: the version that is there, and the highest that there ever was. */
+/** By id: the current version, and the highest in the history. */
 async function versionsOf(trx: Transaction<Tables>, ids: readonly string[]) {
   const current = new Map<string, number>()
   const last = new Map<string, number>()
@@ -317,7 +317,7 @@ export function listenForChanges(url: string, then: () => void): Listener {
       clearInterval(probe)
       socket.destroy()
       if (closed) return
-      // One that breaks at once each time is not tried more often than one that cannot be made.
+      // A connection that soon breaks counts as a failed attempt.
       if (since !== undefined && performance.now() - since > LONGEST_PAUSE) failures = 0
       timer = setTimeout(begin, retryPause(failures++, LONGEST_PAUSE))
       if (since !== undefined) then()
@@ -415,7 +415,7 @@ export function migrations(type: DatabaseType): Record<string, Migration> {
   }
 }
 
-/** SHA-256, as names are compared by bytes; of the name alone for the default tenant, as it was before tenants had names of their own. */
+/** SHA-256, as names are compared by bytes. For the default tenant of the name alone, as before tenants existed. */
 export function idOf({ tenant, name }: Identity): string {
   return createHash('sha256')
     .update(tenant === DEFAULT_TENANT ? name : `${tenant}\0${name}`)

@@ -21,7 +21,7 @@ export interface StoredConfiguration extends StoredSummary {
   place: string
 }
 
-/** One version of a configuration; of one that deleted it there is no text to be had. */
+/** One version of a configuration; a version that deleted it has no text. */
 export interface HistoryEntry extends StoredSummary {
   deleted: boolean
 }
@@ -47,7 +47,7 @@ export type Outcome =
   | { kind: 'applied'; versions: StoredSummary[] }
   /** Nothing was changed. */
   | { kind: 'conflict'; conflicts: Conflict[] }
-  /** Nothing was changed: the store is not at the revision any more that was asked for. */
+  /** Nothing was changed: the store has another revision than the given one. */
   | { kind: 'moved' }
 
 /** All of a store, as it was at one moment. */
@@ -60,8 +60,8 @@ export interface Snapshot {
 }
 
 /**
- * Where configurations live: one record for each, with optimistic versions. Every operation may be called at any
- * time, also after one that failed, and rejects with a StoreError only.
+ * Keeps configurations: one record for each, with optimistic versions. Every operation may be called at any time, also
+ * after one that failed, and rejects only with a StoreError.
  */
 export interface ConfigurationStore {
   /** Says which store it is, such as `postgres://db.example.com/plantgw`; never a credential. */
@@ -78,7 +78,7 @@ export interface ConfigurationStore {
   apply(changes: readonly Change[], reason: Reason, revision?: string): Promise<Outcome>
   /** Newest first, without the texts; empty when there never was such a configuration. */
   history(identity: Identity): Promise<HistoryEntry[]>
-  /** Another text after any change, and cheap: for polling. */
+  /** Differs after any change; cheap, for polling. */
   revision(): Promise<string>
   /**
    * Calls `then` soon after any change, and when changes may have been missed; spurious calls are
@@ -89,7 +89,7 @@ export interface ConfigurationStore {
   close(): Promise<void>
 }
 
-/** Refuses what not every store could give back as it was. @throws StoreError */
+/** Refuses changes that some store could not return unchanged. @throws StoreError */
 export function checkChanges(changes: readonly Change[], { author, message = '' }: Reason): void {
   const ids = new Set<string>()
   for (const change of changes) {
@@ -122,7 +122,7 @@ export function conflictsOf(
   })
 }
 
-/** Ends the history of a tenant where another tenant's of the same name continues. */
+/** The last entry of a tenant's history, where another tenant takes over its name. */
 export function departure<T extends Identity & { message?: string | null }>(from: Identity, to: T): T {
   return { ...to, tenant: from.tenant, message: `moved to the tenant ${to.tenant}` }
 }
