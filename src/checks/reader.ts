@@ -16,8 +16,8 @@ import { DEFAULT_TENANT } from '../config/model.ts'
 import { fileTooLarge, limited, parseConfiguration, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { MAX_TENANT_FILE } from '../config/yaml/syntax.ts'
-import { type Finding, finding, hasErrors, NOWHERE, type Path, sortFindings } from '../findings/index.ts'
-import { isObject, type Json } from '../json/index.ts'
+import { type Finding, finding, hasErrors, NOWHERE, sortFindings } from '../findings/index.ts'
+import { isObject, type Json, textsIn } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { inTurns, pause } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
@@ -79,7 +79,7 @@ const MAX_ACTIONS = 2_000
 
 /** The finding for the first text that has too many actions. */
 function longTemplate({ configuration, file, locate }: ReadConfiguration): Finding | undefined {
-  const long = [...textsOf(configuration as unknown as Json, [])].find(
+  const long = [...textsIn(configuration as unknown as Json)].find(
     ([text]) => text.split('{{', MAX_ACTIONS + 2).length > MAX_ACTIONS + 1,
   )
   if (!long) return undefined
@@ -88,13 +88,6 @@ function longTemplate({ configuration, file, locate }: ReadConfiguration): Findi
     ...(range && { range }),
     hint: 'Shorten it, or build the text in the API',
   })
-}
-
-function* textsOf(value: Json | undefined, path: Path): Generator<[string, Path]> {
-  if (typeof value === 'string') yield [value, path]
-  else if (Array.isArray(value)) for (const [i, one] of value.entries()) yield* textsOf(one, [...path, i])
-  else if (isObject(value))
-    for (const [key, one] of Object.entries(value)) yield* textsOf(one, [...path, key])
 }
 
 function variableTenant({ file, locate }: ReadConfiguration): Finding {

@@ -11,6 +11,7 @@ export {
   pointerSegments,
   referenced,
   setOwn,
+  textsIn,
   valueAt,
   withoutComments,
 } from './values.ts'

@@ -30,6 +30,17 @@ export function mapMembers(object: JsonObject, convert: (member: Json, name: str
   return made
 }
 
+/** Every string in a value, with its path. */
+export function* textsIn(
+  value: Json | undefined,
+  path: readonly (string | number)[] = [],
+): Generator<[text: string, path: readonly (string | number)[]]> {
+  if (typeof value === 'string') yield [value, path]
+  else if (Array.isArray(value)) for (const [i, item] of value.entries()) yield* textsIn(item, [...path, i])
+  else if (isObject(value))
+    for (const [name, member] of Object.entries(value)) yield* textsIn(member, [...path, name])
+}
+
 /** The JSON pointer (RFC 6901) of a path: `['a/b', 0]` → `/a~1b/0`. */
 export function pointerOf(path: readonly (string | number)[]): string {
   return path.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -24,6 +24,7 @@ import {
 } from './node.ts'
 import type { Context, PlaceRules } from './places/rules.ts'
 import { type Compilation, declare, Scope, type Unit, widen } from './unit.ts'
+import { isMissing } from './values.ts'
 
 /** A definition compiled for the context and argument of a call. */
 interface Instance extends Callable {
@@ -287,7 +288,7 @@ class Compiler {
 function maskedEval(run: Eval): Eval {
   return (state, dot) => {
     const value = run(state, dot)
-    return value === undefined || value === null || printDialect(value) === '' ? value : '***'
+    return isMissing(value) || printDialect(value) === '' ? value : '***'
   }
 }
 

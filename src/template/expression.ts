@@ -15,7 +15,7 @@ import {
 } from './funcs/define.ts'
 import type { CommandNode, Constant, IdentifierNode, Operand, PipeNode, Span } from './node.ts'
 import { declare, recordReference, type Unit, widen } from './unit.ts'
-import { asMap, field, isNumber, truth, typeName } from './values.ts'
+import { asMap, field, isMissing, isNumber, truth, typeName } from './values.ts'
 
 /** A compiled expression, and what is known of its value. */
 interface Compiled {
@@ -361,7 +361,7 @@ function coerced({ run, flow }: Compiled, type: ParamType, span: Span, unit: Uni
 }
 
 function coerce(value: unknown, type: ParamType, span: Span, go: boolean, state: State): unknown {
-  const missing = value === undefined || value === null
+  const missing = isMissing(value)
   switch (type) {
     case 'string':
       if (typeof value === 'string') return value

@@ -54,6 +54,11 @@ export function own(object: object, key: string): unknown {
   return Object.hasOwn(object, key) ? (object as Plain)[key] : undefined
 }
 
+/** Whether a value is missing or nil. */
+export function isMissing(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}
+
 export function isNumber(value: unknown): value is number | bigint | ExactNumber {
   return typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber
 }
@@ -231,7 +236,7 @@ export interface Items {
 /** @throws Fault */
 export function itemsOf(value: unknown, go: boolean, host: Host): Items {
   if (Array.isArray(value)) return { size: value.length, key: BigInt, item: (at) => value[at] ?? null }
-  if (value === undefined || value === null) return { size: 0, key: BigInt, item: BigInt }
+  if (isMissing(value)) return { size: 0, key: BigInt, item: BigInt }
   const map = asMap(value)
   if (map) {
     const names = Object.keys(map)

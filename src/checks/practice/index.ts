@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { asksForLogin, type Cors, type ReadConfiguration } from '../../config/index.ts'
 import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
+import { type Json, textsIn } from '../../json/index.ts'
 import { hiddenIn, quote, repeats } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
 import { FINDABLE_CHECKS } from './findable.ts'
@@ -107,8 +108,8 @@ export const PRACTICE_CHECKS: readonly Check[] = [
     check(configuration, report, { read: { text } }) {
       if (cannotHide(text)) return
       for (const key of ['servers', 'tools', 'prompts', 'mcpServers'] as const)
-        for (const [i, node] of configuration[key].entries())
-          if (hidesText(node)) reportHidden(node, [key, i], report)
+        for (const [one, path] of textsIn(configuration[key] as unknown as Json, [key]))
+          reportHidden(one, path, report)
     },
   },
   ...SHORT_FORM_CHECKS,
@@ -138,32 +139,16 @@ function cannotHide(text: string): boolean {
   return !ESCAPE_OR_VARIABLE.test(text) && hiddenIn(text) === undefined
 }
 
-/** A quick test, as building every path would be slow. */
-function hidesText(value: unknown): boolean {
-  if (typeof value === 'string') return hiddenIn(value) !== undefined
-  if (typeof value !== 'object' || value === null) return false
-  for (const key in value) {
-    const member = (value as Record<string, unknown>)[key]
-    if ((typeof member === 'object' || PROSE.has(key)) && hidesText(member)) return true
-  }
-  return false
-}
-
-function reportHidden(value: unknown, path: Path, report: Reporter): void {
-  if (typeof value === 'string') {
-    const found = hiddenIn(value)
-    if (found !== undefined)
-      report({
-        code: 'suspicious-text',
-        path,
-        message: `the text has a character that people do not see and models read (${found})`,
-        hint: 'Delete it, or write the text again by hand',
-      })
-  } else if (typeof value === 'object' && value !== null)
-    for (const [key, member] of Object.entries(value))
-      if (typeof member === 'object' || PROSE.has(key))
-        reportHidden(member, [...path, Array.isArray(value) ? Number(key) : key], report)
+function reportHidden(text: string, path: Path, report: Reporter): void {
+  const found = PROSE.has(path.at(-1)!) ? hiddenIn(text) : undefined
+  if (found !== undefined)
+    report({
+      code: 'suspicious-text',
+      path,
+      message: `the text has a character that people do not see and models read (${found})`,
+      hint: 'Delete it, or write the text again by hand',
+    })
 }
 
 /** Keys of prose for models, which clients do not send back. */
-const PROSE: ReadonlySet<string> = new Set(['title', 'description'])
+const PROSE: ReadonlySet<string | number> = new Set(['title', 'description'])

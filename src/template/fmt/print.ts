@@ -2,7 +2,7 @@ import { ExactNumber } from '../../json/index.ts'
 import { Fault } from '../errors.ts'
 import { Complex } from '../node.ts'
 import type { Host } from '../types.ts'
-import { asMap, Byte, kindOf, type Struct, typeName } from '../values.ts'
+import { asMap, Byte, isMissing, kindOf, type Struct, typeName } from '../values.ts'
 import { sortedKeys, toBytes } from './bytes.ts'
 import { toJson } from './json.ts'
 import {
@@ -156,7 +156,7 @@ class Printer {
 
   private extra(): string {
     const extra = this.args.slice(this.argument).map((arg) => {
-      if (arg === null || arg === undefined) return '<nil>'
+      if (isMissing(arg)) return '<nil>'
       return `${typeName(arg)}=${formatArgument(arg, 'v', new Flags(), this.options.go)}`
     })
     return `%!(EXTRA ${extra.join(', ')})`
@@ -196,7 +196,7 @@ function formatArgument(value: unknown, verb: string, flags: Flags, go: boolean)
     const text = formatDialect(value, verb, flags)
     if (text !== undefined) return text
   }
-  if (value === null || value === undefined) {
+  if (isMissing(value)) {
     return verb === 'T' || verb === 'v' ? pad('<nil>', flags) : `%!${verb}(<nil>)`
   }
   if (verb === 'T') return pad(truncate(typeName(value), flags), flags)
@@ -210,7 +210,7 @@ function formatArgument(value: unknown, verb: string, flags: Flags, go: boolean)
 /** Differences of the dialect from Go: JSON numbers suit any number verb, composites are JSON. */
 function formatDialect(value: unknown, verb: string, flags: Flags): string | undefined {
   if (verb === 'T') return undefined
-  if (value === null || value === undefined) return pad('', flags)
+  if (isMissing(value)) return pad('', flags)
   const number = typeof value === 'number' || value instanceof ExactNumber
   if (verb === 's' && typeof value !== 'string') return pad(truncate(printDialect(value), flags), flags)
   if (verb === 'q' && typeof value === 'number') return pad(quote(printDialect(value), flags.plus), flags)
@@ -290,7 +290,7 @@ function formatValue(value: unknown, verb: string, flags: Flags, depth: number):
 }
 
 function formatMember(value: unknown, verb: string, flags: Flags, depth: number, open: boolean): string {
-  if (value === null || value === undefined) return flags.sharpV && open ? 'interface {}(nil)' : '<nil>'
+  if (isMissing(value)) return flags.sharpV && open ? 'interface {}(nil)' : '<nil>'
   return formatValue(value, verb, flags, depth + 1)
 }
 

@@ -5,7 +5,7 @@ import { byteLength, byteSlice, compareBytes, isSurrogate, toBytes } from '../fm
 import { printDialect, printGo, sprintf } from '../fmt/print.ts'
 import { Complex } from '../node.ts'
 import type { Host } from '../types.ts'
-import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
+import { asMap, Byte, isMissing, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
 import { chargeText, checkLength, define, type FunctionEntry } from './define.ts'
 
 /** The functions of Go's text/template. `and` and `or` are compiled, as they evaluate lazily. */
@@ -53,7 +53,7 @@ export const builtins: readonly FunctionEntry[] = [
     'printf format values:any...',
     'The values in a format such as %s, %d or %05.2f',
     ([format, ...values], host) => {
-      if (!host.go) for (const value of values) if (value === null || value === undefined) host.missing()
+      if (!host.go) for (const value of values) if (isMissing(value)) host.missing()
       return sprintf(format, values, host)
     },
   ),
@@ -88,8 +88,7 @@ function length(value: unknown, host: Host): bigint {
     host.charge(size >> 2)
     return BigInt(size)
   }
-  if (value === undefined || value === null)
-    throw new Fault('exec', 'len of a missing value', undefined, GUARD)
+  if (isMissing(value)) throw new Fault('exec', 'len of a missing value', undefined, GUARD)
   throw typeFault(`len of type ${typeName(value)}`)
 }
 
@@ -97,7 +96,7 @@ const GUARD = 'guard it with {{if …}}, or give a default'
 
 /** Reads an item or member, as Go's `index` does. */
 function item(value: unknown, key: unknown, go: boolean): unknown {
-  if (value === null || value === undefined) throw execFault('index of nil pointer', undefined, GUARD)
+  if (isMissing(value)) throw execFault('index of nil pointer', undefined, GUARD)
   if (Array.isArray(value) || typeof value === 'string') {
     const bytes = typeof value === 'string' ? toBytes(value) : undefined
     const size = bytes ? bytes.length : (value as unknown[]).length
@@ -107,13 +106,13 @@ function item(value: unknown, key: unknown, go: boolean): unknown {
   }
   const map = asMap(value)
   if (!map) throw typeFault(`can't index item of type ${typeName(value)}`)
-  if (key === null || key === undefined) throw execFault('value is nil; should be string')
+  if (isMissing(key)) throw execFault('value is nil; should be string')
   if (typeof key !== 'string') throw typeFault(`value has type ${typeName(key)}; should be string`)
   return own(map, key) ?? (value instanceof StringMap ? '' : null)
 }
 
 function index([value, ...keys]: unknown[], host: Host): unknown {
-  if (value === null || value === undefined) throw execFault('index of untyped nil', undefined, GUARD)
+  if (isMissing(value)) throw execFault('index of untyped nil', undefined, GUARD)
   return keys.reduce((found, key) => item(found, key, host.go), value)
 }
 
@@ -122,14 +121,14 @@ function position(key: unknown, size: number, go: boolean): number {
   if (typeof key === 'bigint') at = Number(key)
   else if (key instanceof Byte) at = key.value
   else if (!go && typeof key === 'number' && Number.isInteger(key)) at = key
-  else if (key === null || key === undefined) throw execFault('cannot index slice/array with nil')
+  else if (isMissing(key)) throw execFault('cannot index slice/array with nil')
   else throw typeFault(`cannot index slice/array with type ${typeName(key)}`)
   if (at < 0 || at > size) throw execFault('index out of range')
   return at
 }
 
 function slice([value, ...keys]: unknown[], host: Host): unknown {
-  if (value === null || value === undefined) throw execFault('slice of untyped nil', undefined, GUARD)
+  if (isMissing(value)) throw execFault('slice of untyped nil', undefined, GUARD)
   if (keys.length > 3) throw execFault(`too many slice indexes: ${keys.length}`)
   const text = typeof value === 'string'
   if (text && keys.length === 3) throw execFault('cannot 3-index slice a string')
@@ -144,7 +143,7 @@ function slice([value, ...keys]: unknown[], host: Host): unknown {
 /** The text of a value for `print`. */
 function textToPrint(value: unknown, host: Host): string {
   if (host.go) return printGo(value)
-  if (value === null || value === undefined) host.missing()
+  if (isMissing(value)) host.missing()
   return chargeText(value, printDialect(value), host)
 }
 
@@ -162,7 +161,7 @@ function evalArgs(args: readonly unknown[], host: Host): string {
   if (args.length === 1 && typeof args[0] === 'string') return args[0]
   if (!host.go) return sprint(args, host)
   return sprint(
-    args.map((arg) => (arg === null || arg === undefined ? '<no value>' : arg)),
+    args.map((arg) => (isMissing(arg) ? '<no value>' : arg)),
     host,
   )
 }
@@ -199,7 +198,7 @@ function queryEscape(text: string): string {
 }
 
 function call([fn, ...args]: unknown[]): unknown {
-  if (fn === null || fn === undefined) throw execFault('call of nil')
+  if (isMissing(fn)) throw execFault('call of nil')
   if (typeof fn !== 'function') throw execFault(`non-function of type ${typeName(fn)}`)
   if (args.length !== 1) throw execFault(`wrong number of args: got ${args.length} want 1`)
   if (typeof args[0] !== 'string')
@@ -221,7 +220,7 @@ function equal(a: unknown, b: unknown, go: boolean): boolean {
   if (typeof a === 'string' && typeof b === 'string') return a === b
   const kind = basicKind(a)
   const other = basicKind(b)
-  const nil = a === null || a === undefined || b === null || b === undefined
+  const nil = isMissing(a) || isMissing(b)
   if (kind !== other) {
     if (!go && isNumeric(a) && isNumeric(b)) return compareNumbers(a, b) === 0
     if (nil) return false

@@ -4,7 +4,7 @@ import { sortKeys } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import { parseFloatText, parseInteger } from '../fmt/strconv.ts'
 import type { Host } from '../types.ts'
-import { asMap, isNumber, kindOf, type Plain } from '../values.ts'
+import { asMap, isMissing, isNumber, kindOf, type Plain } from '../values.ts'
 import { chargeText } from './define.ts'
 
 /** Sprig's conversions to text, numbers, lists and maps. */
@@ -46,16 +46,16 @@ export function toFloat(value: unknown): number {
 /** A list's items; nil is an empty list in the dialect. @throws Fault for other values */
 export function toList(value: unknown, host: Host, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value
-  if (!host.go && (value === null || value === undefined)) return []
+  if (!host.go && isMissing(value)) return []
   throw execFault(`cannot find ${what} on type ${kindOf(value)}`)
 }
 
 /** The texts of a list without nil items; a single value is a list of one. */
 export function toTexts(value: unknown, host: Host): string[] {
-  if (value === null || value === undefined) return []
+  if (isMissing(value)) return []
   if (!Array.isArray(value)) return [toText(value, host)]
   host.charge(value.length >> 2)
-  return value.filter((item) => item !== null && item !== undefined).map((item) => toText(item, host))
+  return value.filter((item) => !isMissing(item)).map((item) => toText(item, host))
 }
 
 /** Maps created by a template, which it may change. */

@@ -3,7 +3,7 @@ import { withoutLone } from '../fmt/bytes.ts'
 import { toJson } from '../fmt/json.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Host } from '../types.ts'
-import { asMap, own, type Plain, Struct, typeName } from '../values.ts'
+import { asMap, isMissing, own, type Plain, Struct, typeName } from '../values.ts'
 import { keysOf, parseJson } from './convert.ts'
 import { chargeText, checkLength, define, type FunctionEntry } from './define.ts'
 
@@ -61,7 +61,7 @@ function fromJson(value: unknown, host: Host): unknown {
     }
   }
   if (host.go) throw typeFault(`wrong type for value; expected string; found ${typeName(value)}`)
-  if (value !== null && value !== undefined) return value
+  if (!isMissing(value)) return value
   host.missing()
   return {}
 }
@@ -77,7 +77,7 @@ function walk(path: string, value: unknown): unknown {
       const map = asMap(current)
       current = map && own(map, name)
     }
-    if (current === undefined || current === null) return null
+    if (isMissing(current)) return null
   }
   return current
 }
@@ -91,7 +91,7 @@ function toQuery(map: Plain, host: Host): string {
   const pairs: string[] = []
   let length = 0
   const add = (key: string, value: unknown, depth: number): void => {
-    if (value === null || value === undefined) return
+    if (isMissing(value)) return
     if (depth > 100) throw new Fault('limit', `a value has more than 100 levels`)
     const inner = Array.isArray(value) ? undefined : asMap(value)
     if (inner) {

@@ -1,7 +1,7 @@
 import { execFault } from '../errors.ts'
 import { compareBytes } from '../fmt/bytes.ts'
 import type { Host } from '../types.ts'
-import { truth, typedList } from '../values.ts'
+import { isMissing, truth, typedList } from '../values.ts'
 import { deepEqual, toInt, toList, toTexts } from './convert.ts'
 import { checkLength, define, type FunctionEntry, twins } from './define.ts'
 
@@ -40,7 +40,7 @@ export const lists: readonly FunctionEntry[] = [
     toList(list, host, 'without').filter((value) => !includes(omit, value, host)),
   ),
   twins('has', 'item:any list:any', 'True if the array contains the item', ([value, list], host) =>
-    list === null || list === undefined ? false : includes(toList(list, host, 'has'), value, host),
+    isMissing(list) ? false : includes(toList(list, host, 'has'), value, host),
   ),
   twins(
     'slice',

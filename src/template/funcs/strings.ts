@@ -2,7 +2,7 @@ import { execFault } from '../errors.ts'
 import { byteLength, byteSlice } from '../fmt/bytes.ts'
 import { quote } from '../fmt/strconv.ts'
 import type { Host } from '../types.ts'
-import { typedList } from '../values.ts'
+import { isMissing, typedList } from '../values.ts'
 import { newMap, toText, toTexts } from './convert.ts'
 import { checkLength, define, type FunctionEntry } from './define.ts'
 
@@ -124,7 +124,7 @@ function wrapped(value: string, width: number, by: string, longWords: boolean, h
 }
 
 function present(values: readonly unknown[]): unknown[] {
-  return values.filter((value) => value !== null && value !== undefined)
+  return values.filter((value) => !isMissing(value))
 }
 
 function repeat(value: string, count: number, host: Host): string {

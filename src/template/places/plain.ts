@@ -4,12 +4,13 @@ import type { Sink, State } from '../exec.ts'
 import { wellFormed } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import { type Node, someNode, type Tree } from '../node.ts'
+import { isMissing } from '../values.ts'
 import { type PlaceRules, plainRules } from './rules.ts'
 
 /** Go's own printing, without escaping. */
 export const goRules = plainRules(
   () => (_, value) => {
-    if (value === undefined || value === null) return '<no value>'
+    if (isMissing(value)) return '<no value>'
     if (typeof value === 'function') throw execFault("can't print a function")
     return printGo(value)
   },
@@ -76,7 +77,7 @@ export function cookieRules(tree: Tree): PlaceRules {
 
 function headerSink(write: (text: string) => string): Sink {
   return (state, value) => {
-    if (value === undefined || value === null) {
+    if (isMissing(value)) {
       state.dropped = true
       return ''
     }

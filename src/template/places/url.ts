@@ -6,7 +6,7 @@ import { withoutLone } from '../fmt/bytes.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Span } from '../node.ts'
 import type { CompileOptions, PathArg, Reference, Slashes } from '../types.ts'
-import { asMap } from '../values.ts'
+import { asMap, isMissing } from '../values.ts'
 import { hasDotSegment, hasSlash } from './dot-segments.ts'
 import type { Context, PlaceRules } from './rules.ts'
 
@@ -127,7 +127,7 @@ function join(a: Context, b: Context): Context {
 }
 
 const trustedSink: Sink = (_, value) => {
-  if (value === undefined || value === null) throw missingFault()
+  if (isMissing(value)) throw missingFault()
   return printDialect(value)
 }
 
@@ -170,7 +170,7 @@ interface Styled {
 
 function untrustedSink({ form }: Flow, span: Span, slashes: Slashes | undefined, style?: Styled): Sink {
   return (state, value) => {
-    if (value === undefined || value === null) throw missingFault()
+    if (isMissing(value)) throw missingFault()
     if (!state.originChecked) checkOrigin(state)
     const write = (one: unknown): string => {
       const text = printDialect(one)
