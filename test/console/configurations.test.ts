@@ -209,6 +209,9 @@ test('a stored configuration is saved, compared and taken back', async (t) => {
   assert.match(page, /administrator \(console\)/)
   const diff = (await get(`?place=${encodeURIComponent(place)}&from=1&to=2`, ADMIN)).text
   assert.match(diff, /<del>-servers.*One.*<ins>\+.*Two/s)
+  const unknown = await get(`?place=${encodeURIComponent(place)}&from=1&to=7`, ADMIN)
+  assert.equal(unknown.status, 404)
+  assert.match(unknown.text, /has no version 7/)
   const back = await post('rollback', { place, version: '1' }, ADMIN)
   assert.equal(back.body.version, '3')
   assert.deepEqual((await store.get({ name: 'shop', tenant: 'default' }))?.text, shop('One'))

@@ -64,6 +64,9 @@ async function differenceOf(
   to: string,
   { parts }: Asked,
 ): Promise<HttpResponse> {
+  const known = (await parts.texts.history(at)) ?? []
+  const unknown = [from, to].find((one) => one !== undefined && known.every(({ version }) => version !== one))
+  if (unknown !== undefined) return missing('configurations', `${at.place} has no version ${unknown}`)
   const before = from === undefined ? '' : await parts.texts.older(at, from)
   const after = await parts.texts.older(at, to)
   const diff = unifiedDiff(`version ${from ?? '0'}`, `version ${to}`, before, after)
