@@ -56,7 +56,12 @@ test('beyond this machine serve opens no port for routers that authenticate nobo
 
 test('other errors are told beside it, and validate finds the same', async (t) => {
   const faulty = { ...configuration('faulty', BEARER), oops: 1 }
-  const { cwd } = folderOf(t, { host: '::' }, configuration('shop', undefined), faulty)
+  const { cwd } = folderOf(
+    t,
+    { host: '::', port: await freePort() },
+    configuration('shop', undefined),
+    faulty,
+  )
   const { code, stderr } = await run(t, serve, { cwd })
   assert.equal(code, 2)
   assert.match(stderr, /unknown key `oops`/)
