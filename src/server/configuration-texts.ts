@@ -227,7 +227,7 @@ function inStore(store: ConfigurationStore, { settings, live }: TextsParts): Kee
 }
 
 function inFiles({ paths }: TextsParts): Keeper {
-  const folderOf = (place: string) => paths.find((path) => place.startsWith(path.replace(/\/*$/, '/')))
+  const folderOf = (place: string) => paths.find((path) => place.startsWith(path.replace(/(?<!\/)\/*$/, '/')))
 
   async function read({ place, served }: Place): Promise<KeptText | undefined> {
     const folder = folderOf(place)

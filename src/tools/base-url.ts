@@ -26,7 +26,7 @@ export function renderBase(
     )
   if (url === undefined) return undefined
   const fault = faultOf(url)
-  if (fault === undefined) return url.replace(/\/+$/, '')
+  if (fault === undefined) return url.replace(/(?<!\/)\/+$/, '')
   const hint = 'Write a URL such as https://api.example.com/v1'
   const message = `The \`baseUrl\` ${fault}`
   problems.push({ path: at, code: 'invalid-value', severity: 'error', message, hint })
