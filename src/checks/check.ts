@@ -84,7 +84,7 @@ export function withoutEffect(path: Path, why: string, hint: string): Report {
   return { code: 'key-without-effect', path, message: `\`${path.at(-1)}\` has no effect ${why}`, hint }
 }
 
-/** Runs checks over one configuration. Reports at isRepaired paths are dropped. */
+/** Runs checks over one configuration. Reports at paths of repaired values are dropped. */
 export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
   const { configuration, isRepaired } = read
   const findings: Finding[] = []
@@ -131,7 +131,7 @@ function eachNode(
   visitAll('prompt', prompts, ['prompts'])
 }
 
-/** The names of a server's HTTP tools; undefined: known only at run time, or isRepaired. */
+/** The names of a server's HTTP tools; undefined: known only at run time, or repaired. */
 export function toolNames(
   name: string,
   { configuration, isRepaired }: Pick<Read, 'configuration' | 'isRepaired'>,

@@ -150,7 +150,7 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
   // A server without a name is reported with the same advice.
   if (routers.length === 0 && isOpen) return
   if (routers.length === 0)
-    // A file without a name may not be a configuration: its path is then isRepaired.
+    // A file without a name may not be a configuration: its name is then a repaired value.
     return report({
       code: 'no-router',
       path: ['name'],

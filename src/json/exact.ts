@@ -48,8 +48,8 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const COLON = /^\s*:/
 
 /**
- * Parses a text with numbers that a double may not hold, or may write differently: while V8 parses the text, strings
- * stand in their place.
+ * Parses a text with numbers that a double may not hold, or may write differently. Strings replace them for
+ * `JSON.parse`, and the exact numbers replace these strings in its result.
  * @param places where they begin and end, as `scan` finds them
  * @throws SyntaxError
  */
@@ -60,7 +60,7 @@ export function parseExact(text: string, places: readonly number[], exactness: E
   for (let i = 0; i < places.length; i += 2) {
     const [start, end] = [places[i] as number, places[i + 1] as number]
     const source = text.slice(start, end)
-    // With a string in its place, this invalid text could become JSON: V8 reports its error.
+    // A string in this place could turn an invalid text into JSON, so the text itself is parsed, for its error.
     if (!NUMBER.test(source) || COLON.test(text.slice(end, end + 20))) return JSON.parse(text)
     pieces.push(text.slice(at, start), `"${MARK}${numbers.push(exactNumber(source, exactness)) - 1}"`)
     at = end

@@ -46,7 +46,7 @@ const [OBJECT, OBJECT_END] = [0x7b, 0x7d]
 /** A number with such an exponent may exceed a double. */
 const LONG_EXPONENT = /[eE][+-]?\d{3}/
 
-/** What a number must keep: its value, or also its spelling, such as that of `1.10`. */
+/** How exactly numbers are kept: `value`, or also the `spelling`, such as `1.10`. */
 export type Exactness = 'value' | 'spelling'
 
 /** Checks the limits in one pass that does not recurse. Invalid JSON is left to the parser. */

@@ -2,7 +2,7 @@ import { memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import { isOfValue, type Keep, type PartAsked, partOf, READ_RESULT } from '../json/shaping/index.ts'
-import { pause } from '../text/index.ts'
+import { numberText, pause } from '../text/index.ts'
 import { type Answer, errorAnswer, faultAnswer, ownResult } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
@@ -214,7 +214,7 @@ function partAsked({
   if (offset !== undefined && !isCount(offset, 0))
     return { fault: '`offset` must be an integer of at least 0' }
   if (!isCount(limit, 1) || limit > MOST)
-    return { fault: `\`limit\` must be an integer from 1 to ${MOST.toLocaleString('en')}` }
+    return { fault: `\`limit\` must be an integer from 1 to ${numberText(MOST)}` }
   return { path: path as string | undefined, grep: grep as string | undefined, offset, limit }
 }
 

@@ -193,9 +193,8 @@ export class SessionRegistry {
 
   /** Sessions and streams counted by this process. */
   counts(): { sessions: number; streams: number } {
-    const byPrefix = [...this.sessionsByPrefix().values()]
     return {
-      sessions: byPrefix.reduce((sum, { count }) => sum + count, 0),
+      sessions: [...this.sessions.values()].filter((one) => this.isCounted(one)).length,
       streams: this.streams.values().filter((isCounted) => isCounted).length,
     }
   }

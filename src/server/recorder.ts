@@ -1,5 +1,5 @@
 import { LOGIN_PAGES } from '../credentials/oauth/tickets.ts'
-import { isObject, type Json, parseVerbatim, stringify } from '../json/index.ts'
+import { isObject, type Json, mapMembers, parseVerbatim, stringify } from '../json/index.ts'
 import type { CallContents, CallRecorder, Exchange, LoggedRequest, RecordedCall } from '../mcp/index.ts'
 import { tokensIn } from '../text/index.ts'
 
@@ -178,8 +178,7 @@ function masked(value: Json): Json {
   if (Array.isArray(value)) return value.map(masked)
   if (!isObject(value)) return value
   const hasLink = typeof value.url === 'string' && value.url.includes(LOGIN_PAGES)
-  const parts = Object.entries(value).map(
-    ([key, one]) => [key, hasLink && typeof one === 'string' && key !== 'mode' ? MASK : masked(one)] as const,
+  return mapMembers(value, (one, key) =>
+    hasLink && typeof one === 'string' && key !== 'mode' ? MASK : masked(one),
   )
-  return Object.fromEntries(parts)
 }

@@ -76,7 +76,7 @@ export function checkSelection(
         below(
           withoutEffect(
             [...at, key],
-            `for tools of MCP servers`,
+            'for tools of MCP servers',
             key === 'fields' ? 'Remove it, and write `select`' : 'Remove it',
           ),
         )

@@ -1,3 +1,4 @@
+import { numberText } from '../../text/index.ts'
 import { at, More, Page, Table } from './layout.tsx'
 
 /** The tokens that a prefix costs a model, estimated. */
@@ -66,8 +67,8 @@ function Bar({ used, saved, most, by }: BarProps) {
         <rect class="used" width={percent(used)} height="100%" />
         <rect class="saved" x={percent(used)} width={percent(saved)} height="100%" />
       </svg>
-      {used.toLocaleString('en-US')} tokens
-      {saved > 0 && <span class="good">{`, ${saved.toLocaleString('en-US')} saved by ${by}`}</span>}
+      {numberText(used)} tokens
+      {saved > 0 && <span class="good">{`, ${numberText(saved)} saved by ${by}`}</span>}
     </>
   )
 }

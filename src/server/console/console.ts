@@ -247,51 +247,55 @@ function argumentsOf(recorded: RecordedCall | undefined): string {
 
 /** Finished calls as they end, and signs of life. */
 function events(asked: Asked): HttpResponse {
-  return eventStream(asked, (say, tenant) => {
-    const stop = asked.parts.source.follow((call) => {
-      if (tenant === undefined || call.tenant === tenant) say('call', call)
-    })
-    const timer = setInterval(() => say('tick'), TICK)
-    say('tick')
-    return () => {
-      stop()
-      clearInterval(timer)
-    }
-  })
+  return eventStream(asked, TICK, (say) => ({
+    onCall: (call) => say('call', call),
+    onTick: () => say('tick'),
+  }))
 }
 
 /** Tells pages to load themselves again: every ten seconds, and after calls, at most once a second. */
 function changes(asked: Asked): HttpResponse {
-  return eventStream(asked, (say) => {
+  return eventStream(asked, CHANGE_INTERVAL, (say) => {
     let due = 0
-    const stop = asked.parts.source.follow(() => {
-      due = 0
-    })
-    const timer = setInterval(() => {
-      if (performance.now() < due) return
-      due = performance.now() + TICK
-      say('change')
-    }, CHANGE_INTERVAL)
-    return () => {
-      stop()
-      clearInterval(timer)
+    return {
+      onCall: () => {
+        due = 0
+      },
+      onTick: () => {
+        if (performance.now() < due) return
+        due = performance.now() + TICK
+        say('change')
+      },
     }
   })
 }
 
-/** @param start begins to say events. @returns a function that ends it */
+interface EventHandlers {
+  /** A call has ended that the administrator may see. */
+  onCall: (call: RecordedCall) => void
+  /** At the beginning, and at each interval. */
+  onTick: () => void
+}
+
+/** @param interval milliseconds */
 function eventStream(
-  { principal: { tenant }, c, ending }: Asked,
-  start: (say: (event: string, value?: object) => void, tenant: string | undefined) => () => void,
+  { parts, principal: { tenant }, c, ending }: Asked,
+  interval: number,
+  handlersOf: (say: (event: string, value?: object) => void) => EventHandlers,
 ): HttpResponse {
   const body = boundedStream(
     async (send, closed) => {
-      const stop = start(
-        (event, value = {}) => send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`),
-        tenant,
+      const { onCall, onTick } = handlersOf((event, value = {}) =>
+        send(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`),
       )
+      const stop = parts.source.follow((call) => {
+        if (tenant === undefined || call.tenant === tenant) onCall(call)
+      })
+      const timer = setInterval(onTick, interval)
+      onTick()
       await new Promise((resolve) => closed.addEventListener('abort', resolve, { once: true }))
       stop()
+      clearInterval(timer)
     },
     AbortSignal.any([c.req.raw.signal, ending]),
   )

@@ -1,6 +1,6 @@
 import { loginName } from '../../credentials/oauth/flow.ts'
 import type { Finding } from '../../findings/index.ts'
-import { tokensIn } from '../../text/index.ts'
+import { counted, tokensIn } from '../../text/index.ts'
 import type { PrefixCalls } from '../call-counts.ts'
 import type { Status } from '../status.ts'
 import { Ago, at, Page, Table } from './layout.tsx'
@@ -128,7 +128,7 @@ function Prefixes({ status, callsOf, listOf }: OverviewProps) {
         ]}
         rows={status.prefixes}
         cells={(one) => {
-          const counted = callsOf(one.prefix)
+          const recorded = callsOf(one.prefix)
           const characters = listOf(one.prefix)
           return [
             <a href={at('tools', { prefix: one.prefix })}>
@@ -139,16 +139,16 @@ function Prefixes({ status, callsOf, listOf }: OverviewProps) {
                 {one.upstream.servers.join(', ')}: {one.upstream.state}
               </span>
             ) : (
-              toolsText(one.tools?.length ?? 0)
+              counted(one.tools?.length ?? 0, 'HTTP tool')
             ),
             one.access,
             one.sessions,
-            [...new Set([...one.revisions, ...counted.revisions])].sort().join(', '),
+            [...new Set([...one.revisions, ...recorded.revisions])].sort().join(', '),
             characters !== undefined && `${tokensIn(characters)} tokens`,
-            rateText(counted.calls / MINUTES),
-            <Sparkline values={counted.minutes} />,
-            counted.p50 !== undefined && `${msText(counted.p50)} / ${msText(counted.p95 as number)}`,
-            counted.errors ? <span class="bad">{counted.errors}</span> : 0,
+            rateText(recorded.calls / MINUTES),
+            <Sparkline values={recorded.minutes} />,
+            recorded.p50 !== undefined && `${msText(recorded.p50)} / ${msText(recorded.p95 as number)}`,
+            recorded.errors ? <span class="bad">{recorded.errors}</span> : 0,
           ]
         }}
       />
@@ -238,8 +238,4 @@ function changesText(changes: Record<string, readonly string[]>): string {
     names.length ? [`${word}: ${names.join(', ')}`] : [],
   )
   return parts.join('; ') || 'none'
-}
-
-function toolsText(count: number): string {
-  return count === 1 ? '1 HTTP tool' : `${count} HTTP tools`
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { printable, shorten } from '../../text/index.ts'
+import { counted, printable, shorten } from '../../text/index.ts'
 import type { DeclaredList, ServerChildren } from '../../upstream/index.ts'
 import type { PrefixStatus, Status } from '../status.ts'
 import { agoText, at, Page, Table } from './layout.tsx'
@@ -83,8 +83,8 @@ function Children({ server: { running, started, lost, stderr } }: { server: Serv
   return (
     <>
       <p>
-        {started} {started === 1 ? 'process was' : 'processes were'} started since the configuration was
-        loaded; {lost ? <span class="bad">{lost} ended by themselves</span> : 'none ended by itself'}.
+        {counted(started, 'process was', 'processes were')} started since the configuration was loaded;{' '}
+        {lost ? <span class="bad">{lost} ended by themselves</span> : 'none ended by itself'}.
       </p>
       {running.length > 0 && (
         <Table

@@ -22,7 +22,7 @@ export function parseEcma(source: string): EcmaPattern {
 const SET =
   /\[(?:[^\\\]]|\\.)*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|.)|./suy
 
-/** V8 has checked the syntax, so this reader does not. */
+/** Reads an expression that `RegExp` accepts, so it does not check the syntax again. */
 class EcmaReader extends RegexReader {
   pattern(): EcmaPattern {
     const fault = syntaxFault(this.source)
@@ -85,7 +85,7 @@ function isAssertion(node: RegexNode | undefined, kind: 'start' | 'end'): boolea
   return node?.type === 'assert' && node.kind === kind
 }
 
-/** V8's reason why a text is no regular expression, such as `invalid escape`. */
+/** The error of `RegExp` for a text, such as `invalid escape`; undefined: the text is a regular expression. */
 export function syntaxFault(source: string): string | undefined {
   try {
     new RegExp(source, 'u')

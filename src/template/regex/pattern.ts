@@ -55,11 +55,11 @@ interface State {
   closures: Partial<Record<Next, Closure>>
 }
 
-/** What positions lead to without reading a character (epsilon closure). */
+/** The instructions that are reached without reading a character (epsilon closure). */
 interface Closure {
-  /** Whether that is the end of the program. */
+  /** Whether the end of the program is reached. */
   matched: boolean
-  /** The instructions there that read a character. */
+  /** Those that read a character. */
   readers: number[]
 }
 
