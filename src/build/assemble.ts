@@ -10,7 +10,7 @@ import {
 } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
-import { pause } from '../text/index.ts'
+import { pause, withoutEndSlashes } from '../text/index.ts'
 import { PinLocks } from './pin-lock.ts'
 import { inspect, stampOf } from './prepare.ts'
 import type { AssembleContext, PrepareContext } from './prepare-context.ts'
@@ -219,7 +219,7 @@ function unreadable({ findings }: Reading, served: ReadonlyMap<string, Prepared>
   // As it is written for the records of a store, as a path for `./configs` and the like.
   for (const { code, file } of findings)
     if (UNREADABLE.has(code))
-      for (const path of [file, resolve(file)]) lost.add(path.replace(/(?<!\/)\/*$/, '/'))
+      for (const path of [file, resolve(file)]) lost.add(`${withoutEndSlashes(path)}/`)
   if (lost.size === 0) return new Set()
   return new Set(
     [...served.values()].filter(({ file }) => isWithin(file, lost) || isWithin(resolve(file), lost)),

@@ -17,6 +17,7 @@ import {
 import { sortFindings } from '../findings/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/log.ts'
+import { withoutEndSlashes } from '../text/index.ts'
 import { adviceOn, type PracticeOptions } from './advice.ts'
 import { assemble, everything } from './assemble.ts'
 import type { Loaded, Prepared } from './types.ts'
@@ -98,7 +99,7 @@ async function examine(
 /** Paths that the gateway keeps for itself. */
 export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
   const own = ['/_reload', '/_diff', '/_status', '/_health', '/_ready', '/metrics', '/_login']
-  return plants ? [...own, `${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`] : own
+  return plants ? [...own, `${withoutEndSlashes(plants.basePath)}/plants`] : own
 }
 
 type RuleSettings = Pick<Settings, 'plants' | 'tenants' | 'publicUrl' | 'vault'> &

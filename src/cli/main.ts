@@ -139,7 +139,7 @@ function inherit(command: Command, words: readonly string[]): Command {
       optionDescription: described,
       subcommandTerm: (sub) => sub.name(),
       // The first sentence.
-      subcommandDescription: (sub) => (sub.summary() || sub.description()).replace(/(?<=\.) .*$/, ''),
+      subcommandDescription: (sub) => (sub.summary() || sub.description()).split(/(?<=\.) /, 1)[0]!,
       showGlobalOptions: true,
     })
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })

@@ -1,5 +1,6 @@
 import type { Report } from '../findings/index.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { withoutEndSlashes } from '../text/index.ts'
 import type { Server, Tool } from './generated.ts'
 import type { Path } from './model.ts'
 
@@ -11,7 +12,7 @@ export function isBelowBase(endpoint: string): boolean {
 /** The endpoint of a tool behind the `baseUrl` of its server, if it has one; for texts that are only shown or searched. */
 export function wholeEndpoint({ endpoint }: Pick<Tool, 'endpoint'>, { baseUrl }: Pick<Server, 'baseUrl'>) {
   return baseUrl !== undefined && isBelowBase(endpoint)
-    ? baseUrl.trim().replace(/\/+$/, '') + endpoint.trim()
+    ? withoutEndSlashes(baseUrl.trim()) + endpoint.trim()
     : endpoint
 }
 

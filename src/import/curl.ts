@@ -32,7 +32,7 @@ const USED =
  * @returns `fault`: why there are none
  */
 export function curlExamples(text: string): Examples | { fault: string } {
-  const pieces = text.split(/\n(?=\s*(?:\$\s+)?curl(?:\.exe)?\s)/).map(withoutComments)
+  const pieces = text.split(/\n(?=[^\S\n]*(?:\$[^\S\n]+)?curl(?:\.exe)?\s)/).map(withoutComments)
   const all = pieces.filter((line) => line !== '' || pieces.length === 1).map(curlOptions)
   const requests: CurlOption[][] = []
   for (const one of all) {

@@ -32,6 +32,6 @@ function isPage(body: string): boolean {
 
 function pageText(body: string): string {
   const start = body.slice(0, 16_384)
-  const title = /<title[^>]*>([^<]*)/i.exec(start)?.[1]
+  const title = /<title[^<>]*>([^<]*)/i.exec(start)?.[1]
   return title?.trim() || start.replace(/<[^<>]*>/g, ' ')
 }

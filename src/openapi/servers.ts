@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { shorten } from '../text/index.ts'
+import { shorten, withoutEndSlashes } from '../text/index.ts'
 import { listOf, mapOf, textOf, Unsupported } from './open-document.ts'
 import { upper } from './tool-names.ts'
 
@@ -72,7 +72,7 @@ function relative(url: string, template: string, name: string, base: string | un
 
 /** Without trailing slashes. */
 export function withoutEnd(url: string): string {
-  return url.replace(/(?<!\/)\/+$/, '')
+  return withoutEndSlashes(url)
 }
 
 function open(origin: string, path: string, name: string): Base {

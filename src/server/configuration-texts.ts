@@ -17,6 +17,7 @@ import { type Finding, hasErrors } from '../findings/index.ts'
 import { replaceText, versionOf } from '../store/directory.ts'
 import type { ConfigurationStore, HistoryEntry } from '../store/index.ts'
 import { serial } from '../store/lock.ts'
+import { withoutEndSlashes } from '../text/index.ts'
 import type { LiveTable } from './live.ts'
 
 interface TextsParts {
@@ -227,7 +228,7 @@ function inStore(store: ConfigurationStore, { settings, live }: TextsParts): Kee
 }
 
 function inFiles({ paths }: TextsParts): Keeper {
-  const folderOf = (place: string) => paths.find((path) => place.startsWith(path.replace(/(?<!\/)\/*$/, '/')))
+  const folderOf = (place: string) => paths.find((path) => place.startsWith(`${withoutEndSlashes(path)}/`))
 
   async function read({ place, served }: Place): Promise<KeptText | undefined> {
     const folder = folderOf(place)

@@ -12,6 +12,7 @@ import {
 import type { Resource } from '@opentelemetry/resources'
 import type { MetricData, MetricProducer } from '@opentelemetry/sdk-metrics'
 import type { Sampler } from '@opentelemetry/sdk-trace'
+import { withoutEndSlashes } from '../text/index.ts'
 import { requirePackages } from '../text/packages.ts'
 import { BUCKETS } from './durations.ts'
 import type { Logger } from './log.ts'
@@ -119,7 +120,7 @@ function protocolOf({ OTEL_EXPORTER_OTLP_PROTOCOL: given }: OtlpParts['env']) {
 
 function addressOf({ endpoint, headers }: OtlpSettings['otlp'], path: string) {
   return {
-    ...(endpoint !== undefined && { url: `${endpoint.replace(/(?<!\/)\/*$/, '')}/${path}` }),
+    ...(endpoint !== undefined && { url: `${withoutEndSlashes(endpoint)}/${path}` }),
     ...(headers && { headers }),
   }
 }

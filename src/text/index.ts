@@ -23,6 +23,7 @@ export {
   percentEncode,
   percentTable,
   styled,
+  withoutEndSlashes,
 } from './urls.ts'
 export { wildcards } from './wildcards.ts'
 export {

@@ -98,3 +98,8 @@ const JSON_TYPES = /^(?:application|text)\/json$|^application\/(?:csp-report|x-a
 export function isJsonType(mediaType: string): boolean {
   return mediaType.endsWith('+json') || JSON_TYPES.test(mediaType)
 }
+
+/** A URL or path without the slashes at its end. */
+export function withoutEndSlashes(text: string): string {
+  return text.replace(/(?<!\/)\/+$/, '')
+}

@@ -1,5 +1,6 @@
 import type { Server } from '../config/model.ts'
 import type { Template } from '../template/index.ts'
+import { withoutEndSlashes } from '../text/index.ts'
 import { readOrigin, readPath, UrlError } from './endpoint.ts'
 import type { Root } from './root.ts'
 import { beforeCalls, type CompileTemplate, render } from './templates.ts'
@@ -26,7 +27,7 @@ export function renderBase(
     )
   if (url === undefined) return undefined
   const fault = faultOf(url)
-  if (fault === undefined) return url.replace(/(?<!\/)\/+$/, '')
+  if (fault === undefined) return withoutEndSlashes(url)
   const hint = 'Write a URL such as https://api.example.com/v1'
   const message = `The \`baseUrl\` ${fault}`
   problems.push({ path: at, code: 'invalid-value', severity: 'error', message, hint })

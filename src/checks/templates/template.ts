@@ -213,7 +213,7 @@ interface Rule {
   severity?: 'warning'
 }
 
-/** The first that matches is reported; its match is the place. */
+/** The first that matches is reported; the place is its group, or else its match. */
 const RULES: readonly Rule[] = [
   {
     pattern: new RegExp(`^\\s*[${QUOTES}<]+`),
@@ -221,7 +221,7 @@ const RULES: readonly Rule[] = [
     hint: 'Remove it; YAML knows `"` and `\'` only, and only around the whole value',
   },
   {
-    pattern: new RegExp(`(?<=.)[${QUOTES}>]+\\s*$`, 's'),
+    pattern: new RegExp(`(?<=^.|[^${QUOTES}>])[${QUOTES}>]+\\s*$`, 's'),
     message: 'the URL ends with a quotation mark, which would be sent',
     hint: 'Remove it',
   },
@@ -237,12 +237,19 @@ const RULES: readonly Rule[] = [
     hint: 'Write `https://`',
   },
   {
-    pattern: /(?<=^[^?#]*[^:/?#{])\/{2,}(?=[^?#]*)/,
+    pattern: /^[^?#]*?[^:/?#{](\/{2,})/,
     message: 'two slashes in a row in the path',
     hint: 'Write one slash',
     severity: 'warning',
   },
 ]
+
+/** A text up to the end of an action, with `x` for each character of the action. */
+function withoutAction(text: string): string {
+  const start = text.indexOf('{{')
+  if (start === -1 || !text.endsWith('}}')) return text
+  return `${text.slice(0, start)}{{${'x'.repeat(text.length - start - 4)}}}`
+}
 
 /** Mistakes in the literal parts of a URL, also where templates follow. @returns whether there is one */
 function checkUrlText(subject: Subject, report: TemplateReporter): boolean {
@@ -251,12 +258,16 @@ function checkUrlText(subject: Subject, report: TemplateReporter): boolean {
   // The patterns take quadratic time.
   if (!isUrl || source.trim() === '' || source.length > 4096) return false
   // Actions are no text.
-  const literal = source.replace(/\{\{.*?\}\}/gs, (action) => `{{${'x'.repeat(action.length - 4)}}}`)
+  const literal = source
+    .split(/(?<=\}\})/)
+    .map(withoutAction)
+    .join('')
   for (const { pattern, ...found } of RULES) {
     const match = pattern.exec(literal)
     if (!match) continue
-    const start = match.index
-    report({ code: 'url-text', at: { start, end: start + Math.max(1, match[0].length) }, ...found })
+    const [whole, mistake = whole] = match
+    const start = match.index + whole.length - mistake.length
+    report({ code: 'url-text', at: { start, end: start + Math.max(1, mistake.length) }, ...found })
     return true
   }
   if (!START.test(literal)) return false

@@ -6,6 +6,7 @@ import { hasErrors } from '../../findings/index.ts'
 import { TOKEN_ENV } from '../../import/clients/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { isHere } from '../../net/index.ts'
+import { withoutEndSlashes } from '../../text/index.ts'
 import type { LoginFlags } from '../login/login.ts'
 import { addHeader, formatOption, untilInterrupted, wholeNumber } from '../options.ts'
 import { settingsOption, settingsSource } from '../settings.ts'
@@ -123,7 +124,7 @@ export function urlOf(target: string, settings: string | undefined): URL {
   const read = readSettings(settingsSource(settings), process.env, {})
   if (!read.settings || hasErrors(read.findings))
     throw new Error(`the settings have errors: run \`plantgw validate\` on ${settings ?? 'them'}`)
-  const path = target.replace(/(?<!\/)\/+$/, '')
+  const path = withoutEndSlashes(target)
   return new URL(`${originOf(read.settings)}${/\/(mcp|sse)$/.test(path) ? path : `${path}/mcp`}`)
 }
 

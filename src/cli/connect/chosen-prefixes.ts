@@ -8,7 +8,7 @@ import { previewTable } from '../../server/live.ts'
 import type { PrefixStatus, Status } from '../../server/status.ts'
 import { openStore } from '../../store/index.ts'
 import { silentLog } from '../../telemetry/log.ts'
-import { printable } from '../../text/index.ts'
+import { printable, withoutEndSlashes } from '../../text/index.ts'
 import { askAdmin } from '../ask-admin.ts'
 import { environmentOf } from '../env-files.ts'
 import { noSuch } from '../options.ts'
@@ -31,7 +31,7 @@ export function baseOf({ url }: EndpointFlags, settings: Settings): string {
       `--url must be the address of the gateway, such as https://tools.example.com; got ${base}`,
     )
   const { origin, pathname } = new URL(base)
-  return origin + (pathname === '/' ? '' : pathname.replace(/(?<!\/)\/+$/, ''))
+  return origin + (pathname === '/' ? '' : withoutEndSlashes(pathname))
 }
 
 /**
@@ -79,7 +79,7 @@ function refuseEndpoint(base: string, chosen: readonly Served[]): void {
 
 /** `/shop/` and `/shop/mcp` mean the prefix `/shop`. */
 export function prefixOf(given: string): string {
-  const path = given.replace(/(?<!\/)\/+$/, '').replace(/\/(?:mcp|sse)$/, '')
+  const path = withoutEndSlashes(given).replace(/\/(?:mcp|sse)$/, '')
   if (/^https?:/i.test(path))
     throw new Error(
       `a prefix is a path such as /garden, and --url has the address of the gateway; got ${given}`,

@@ -4,7 +4,7 @@ import type { Finding } from '../../findings/index.ts'
 import { CLIENT_NAMES, TOKEN_ENV } from '../../import/clients/index.ts'
 import { CONSOLE } from '../../server/console/layout.tsx'
 import type { Logger } from '../../telemetry/log.ts'
-import { counted, printableLines, shellWord } from '../../text/index.ts'
+import { counted, printableLines, shellWord, withoutEndSlashes } from '../../text/index.ts'
 import { table } from '../output.ts'
 
 /** Flags of `serve` that other commands need too. */
@@ -29,7 +29,7 @@ export function banner({ routes }: Table, settings: Settings, port: number, flag
     const behind = proxy ? `MCP server: ${proxy.servers.join(', ')}` : `tools: ${tools.join(', ') || 'none'}`
     lines.push(`  ${prefix || '/'}  ${base}${prefix}/mcp`, `    ${behind}`)
   }
-  if (plants) lines.push('', `  plant store  ${base}${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`)
+  if (plants) lines.push('', `  plant store  ${base}${withoutEndSlashes(plants.basePath)}/plants`)
   const console = consoleUrl(settings, base)
   if (console !== undefined)
     lines.push('', `  console  ${console}${flags.code === undefined ? '' : `?code=${flags.code}`}`)

@@ -6,6 +6,7 @@ import { Fault } from '../../mcp/index.ts'
 import type { Gateway } from '../../server/gateway.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import { withoutEndSlashes } from '../../text/index.ts'
 import { noSuch } from '../options.ts'
 
 /** Standard output and end of `serve --stdio`. */
@@ -139,7 +140,7 @@ function chosenRoute({ routes }: Table, prefix: string | undefined): Route {
   const [first] = routes.values()
   if (!first) throw new Error('no prefix is served: the configurations have no routers')
   if (prefix === undefined) return routes.get('') ?? first
-  const named = `/${prefix}`.replace(/^\/+/, '/').replace(/(?<!\/)\/+$/, '')
+  const named = withoutEndSlashes(`/${prefix}`.replace(/^\/+/, '/'))
   const found = routes.get(named === '/' ? '' : named)
   const names = [...routes.keys()].map((path) => path || '/')
   if (!found) throw new Error(noSuch(`no prefix ${prefix} is served`, named, names))
