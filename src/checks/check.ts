@@ -11,15 +11,7 @@ import type {
   TenantSettings,
   Tool,
 } from '../config/index.ts'
-import {
-  type Finding,
-  type FindingCode,
-  type Report,
-  type Reporter,
-  toFinding,
-  unsetValues,
-} from '../findings/index.ts'
-import { groupBy } from '../text/index.ts'
+import { type Finding, type Report, type Reporter, toFinding, unsetValues } from '../findings/index.ts'
 
 /** A configuration of valid shape. */
 export type Read = ReadConfiguration & { configuration: Configuration }
@@ -67,17 +59,10 @@ export interface Context {
   isRepaired: ReadConfiguration['isRepaired']
 }
 
-type CheckOf<K extends keyof Nodes> = {
-  /** Codes it may report. The catalogue of findings has their phase, severity and documentation. */
-  codes: readonly FindingCode[]
-  /** Kind of node that it is called for. */
-  on: K
-  /** Paths of reports are relative to the node. */
-  check(node: Nodes[K], report: Reporter, context: Context): void
+/** Rules over one configuration, by the kind of node that they examine. Paths of reports are relative to the node. */
+export type Checks = {
+  readonly [K in keyof Nodes]?: readonly ((node: Nodes[K], report: Reporter, context: Context) => void)[]
 }
-
-/** A rule over one configuration. */
-export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
 
 /** A key that does nothing where it stands. @param why follows "has no effect" */
 export function withoutEffect(path: Path, why: string, hint: string): Report {
@@ -85,11 +70,10 @@ export function withoutEffect(path: Path, why: string, hint: string): Report {
 }
 
 /** Runs checks over one configuration. Reports at paths of repaired values are dropped. */
-export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
+export function runChecks(checks: Checks, read: Read, options: CheckOptions = {}): Finding[] {
   const { configuration, isRepaired } = read
   const findings: Finding[] = []
   const isUnset = unsetValues(read, read.findings)
-  const byKind: ByKind = groupBy(checks, ({ on }) => on)
   const context = { read, configuration, path: [] as Path, options, isRepaired }
   const report: Reporter = (one) => {
     const { path } = context
@@ -99,36 +83,23 @@ export function runChecks(checks: readonly Check[], read: Read, options: CheckOp
     const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
     findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
   }
-  eachNode(configuration, byKind, (own, node, path) => {
-    // One object for all nodes; checks must not keep it.
-    context.path = path
-    for (const { check } of own) check(node as never, report, context)
-  })
-  return findings
-}
-
-type ByKind = ReadonlyMap<keyof Nodes, readonly Check[]>
-
-/** The nodes with their checks. */
-function eachNode(
-  configuration: Configuration,
-  checks: ByKind,
-  visit: (own: readonly Check[], node: Nodes[keyof Nodes], path: Path) => void,
-): void {
-  const visitAll = (kind: keyof Nodes, nodes: readonly Nodes[keyof Nodes][], path: Path) => {
-    const own = checks.get(kind)
-    if (own) for (let i = 0; i < nodes.length; i++) visit(own, nodes[i]!, [...path, i])
+  for (const check of checks.configuration ?? []) check(configuration, report, context)
+  const visit = <K extends keyof Nodes>(kind: K, nodes: readonly Nodes[K][], path: Path) => {
+    const own: Checks[K] = checks[kind]
+    for (const [i, node] of own ? nodes.entries() : []) {
+      // One object for all nodes; checks must not keep it.
+      context.path = [...path, i]
+      for (const check of own!) check(node, report, context)
+    }
   }
   const { routers, servers, mcpServers, tools, prompts } = configuration
-  const whole = checks.get('configuration')
-  if (whole) visit(whole, configuration, [])
-  visitAll('router', routers, ['routers'])
-  visitAll('server', servers, ['servers'])
-  visitAll('mcpServer', mcpServers, ['mcpServers'])
-  visitAll('tool', tools, ['tools'])
-  if (checks.has('arg'))
-    for (const [i, { args }] of tools.entries()) visitAll('arg', args, ['tools', i, 'args'])
-  visitAll('prompt', prompts, ['prompts'])
+  visit('router', routers, ['routers'])
+  visit('server', servers, ['servers'])
+  visit('mcpServer', mcpServers, ['mcpServers'])
+  visit('tool', tools, ['tools'])
+  for (const [i, { args }] of tools.entries()) visit('arg', args, ['tools', i, 'args'])
+  visit('prompt', prompts, ['prompts'])
+  return findings
 }
 
 /** The names of a server's HTTP tools; undefined: known only at run time, or repaired. */

@@ -1,7 +1,7 @@
-import { DEFAULT_TENANT } from '../config/index.ts'
-import { type FindingCode, type Path, suggest } from '../findings/index.ts'
-import { quote, quoteAll } from '../text/index.ts'
-import type { Check, Read } from './check.ts'
+import type { Router } from '../config/index.ts'
+import type { FindingCode, Path, Reporter } from '../findings/index.ts'
+import { quote } from '../text/index.ts'
+import type { Context, Read } from './check.ts'
 
 /** Something that only one configuration may have, such as a name or a prefix. */
 export interface Claim {
@@ -16,49 +16,47 @@ export interface Claim {
   hint: string
 }
 
-export const PREFIX_CHECKS: readonly Check[] = [
-  {
-    codes: ['prefix-form', 'reserved-prefix'],
-    on: 'router',
-    check({ prefix, ssePrefix }, report, { isRepaired, path, options: { reserved = [] } }) {
-      const given = { prefix, ssePrefix }
-      if (Object.keys(given).some((key) => isRepaired([...path, key]))) return
-      for (const [key, value] of Object.entries(given)) {
-        if (value === undefined) continue
-        const fault = prefixFault(value)
-        if (fault) {
-          const valid = validPrefix(value)
-          const onlySlashes = plain(value) === plain(valid)
-          report({
-            code: 'prefix-form',
-            path: [key],
-            message: `the prefix ${quote(value)} ${fault}`,
-            ...(onlySlashes
-              ? { suggestion: valid, fix: { was: value, now: valid } }
-              : { hint: `Write it like \`${valid}\`` }),
-          })
-        }
-        const [, last] = /.\/(mcp|sse|message)$/.exec(value) ?? []
-        if (!fault && last !== undefined)
-          report({
-            code: 'prefix-form',
-            path: [key],
-            severity: 'warning',
-            message: `the prefix ${quote(value)} ends with \`/${last}\`, so clients need the URL \`${value}/mcp\``,
-            hint: `Write ${quote(value.slice(0, -last.length - 1))}: the gateway adds \`/mcp\` and \`/sse\``,
-          })
-        const taken = reserved.find((one) => isBelow(value, one))
-        if (taken !== undefined)
-          report({
-            code: 'reserved-prefix',
-            path: [key],
-            message: `the prefix ${quote(value)} overlaps the gateway's own path ${quote(taken)}`,
-            hint: 'Choose another prefix',
-          })
-      }
-    },
-  },
-]
+export function checkPrefixes(
+  { prefix, ssePrefix }: Router,
+  report: Reporter,
+  { isRepaired, path, options: { reserved = [] } }: Context,
+) {
+  const given = { prefix, ssePrefix }
+  if (Object.keys(given).some((key) => isRepaired([...path, key]))) return
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    const fault = prefixFault(value)
+    if (fault) {
+      const valid = validPrefix(value)
+      const onlySlashes = plain(value) === plain(valid)
+      report({
+        code: 'prefix-form',
+        path: [key],
+        message: `the prefix ${quote(value)} ${fault}`,
+        ...(onlySlashes
+          ? { suggestion: valid, fix: { was: value, now: valid } }
+          : { hint: `Write it like \`${valid}\`` }),
+      })
+    }
+    const [, last] = /.\/(mcp|sse|message)$/.exec(value) ?? []
+    if (!fault && last !== undefined)
+      report({
+        code: 'prefix-form',
+        path: [key],
+        severity: 'warning',
+        message: `the prefix ${quote(value)} ends with \`/${last}\`, so clients need the URL \`${value}/mcp\``,
+        hint: `Write ${quote(value.slice(0, -last.length - 1))}: the gateway adds \`/mcp\` and \`/sse\``,
+      })
+    const taken = reserved.find((one) => isBelow(value, one))
+    if (taken !== undefined)
+      report({
+        code: 'reserved-prefix',
+        path: [key],
+        message: `the prefix ${quote(value)} overlaps the gateway's own path ${quote(taken)}`,
+        hint: 'Choose another prefix',
+      })
+  }
+}
 
 /** Exclusive paths of each router: `/mcp` below its prefix, and `/sse` and `/message` below that or another. */
 export function prefixClaims({ configuration, isRepaired }: Read): Claim[][] {
@@ -127,50 +125,3 @@ function validPrefix(prefix: string): string {
   const kept = segments.filter((segment) => segment && segment !== '.' && segment !== '..')
   return kept.length ? `/${kept.join('/')}` : '/name'
 }
-
-/** The tenant must be known, and prefixes must be below its own. */
-export const TENANT_CHECKS: readonly Check[] = [
-  {
-    codes: ['unknown-tenant'],
-    on: 'configuration',
-    check({ tenant }, report, { options: { tenants } }) {
-      const names = tenants?.map(({ name }) => name)
-      if (!names || tenant === DEFAULT_TENANT || names.includes(tenant)) return
-      const { suggestion } = suggest(tenant, names)
-      report({
-        code: 'unknown-tenant',
-        path: ['tenant'],
-        message: `there is no tenant ${quote(tenant)}`,
-        ...(suggestion === undefined
-          ? { hint: `Tenants of the settings: ${quoteAll(names)}` }
-          : { suggestion }),
-      })
-    },
-  },
-  {
-    codes: ['tenant-prefix'],
-    on: 'router',
-    check({ prefix, ssePrefix }, report, { configuration: { tenant }, isRepaired, options: { tenants } }) {
-      const own = tenants?.find(({ name }) => name === tenant)
-      if (!tenants || isRepaired(['tenant']) || (!own && tenant !== DEFAULT_TENANT)) return
-      for (const [key, value] of Object.entries({ prefix, ssePrefix })) {
-        if (value === undefined) continue
-        if (own && !isBelow(value, own.prefix))
-          report({
-            code: 'tenant-prefix',
-            path: [key],
-            message: `the prefix ${quote(value)} is not below ${quote(own.prefix)}, the prefix of the tenant ${quote(tenant)}`,
-            hint: `Write for example ${quote(own.prefix + (value === '/' ? '' : value))}`,
-          })
-        // The owner is not named, as tenants must not learn of each other.
-        else if (!own && tenants.some(({ prefix }) => isBelow(value, prefix)))
-          report({
-            code: 'tenant-prefix',
-            path: [key],
-            message: `the prefix ${quote(value)} is reserved for a tenant`,
-            hint: 'Choose another prefix, or name the tenant',
-          })
-      }
-    },
-  },
-]

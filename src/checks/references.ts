@@ -8,52 +8,52 @@ import {
   serversOf,
 } from '../config/index.ts'
 import { type Reporter, type Suggestion, suggester } from '../findings/index.ts'
-import { quote, quoteAll } from '../text/index.ts'
-import type { Check, Context } from './check.ts'
-import { PREFIX_CHECKS, TENANT_CHECKS } from './prefixes.ts'
-import { AUTHOR_CHECKS } from './tenants.ts'
+import { quote, quoteAll, repeats } from '../text/index.ts'
+import type { Checks, Context } from './check.ts'
+import { checkPrefixes } from './prefixes.ts'
+import {
+  checkOwnKeys,
+  checkProcess,
+  checkTenant,
+  checkTenantLimits,
+  checkTenantPrefixes,
+  checkTlsFiles,
+} from './tenants.ts'
 
-export const REFERENCE_CHECKS: readonly Check[] = [
-  { codes: ['duplicate-name'], on: 'configuration', check: checkNames },
-  { codes: ['dangling-server', 'unrouted-server', 'no-router'], on: 'configuration', check: checkRouters },
-  {
-    codes: ['missing-public-url'],
-    on: 'router',
-    check(router, report, { options: { publicUrl } }) {
-      const oauth = oauthOf(router)
-      const isCard = router.card !== undefined
-      if (!(oauth || isCard) || publicUrl !== null) return
-      report({
-        code: 'missing-public-url',
-        path: oauth ? ['auth', 'type'] : ['card'],
-        message: `${oauth ? `\`type: ${oauth.type}\`` : 'a `card`'} needs \`publicUrl\` in the settings`,
-        hint: 'Add it: the URL at which clients reach the gateway, such as `https://tools.example.com`',
-      })
-    },
-  },
-  { codes: ['open-router'], on: 'router', check: checkOpen },
-  {
-    codes: ['dangling-tool'],
-    on: 'configuration',
-    check({ servers, tools }, report, context) {
-      if (lacks('tools', context)) return
-      const known = new Set(tools.map(({ name }) => name))
-      const hint = chooser(known, 'Tools here', 'Add it under `tools`')
-      for (const [i, { name, allowedTools = [] }] of servers.entries())
-        for (const [j, tool] of allowedTools.entries())
-          if (!known.has(tool))
-            report({
-              code: 'dangling-tool',
-              path: ['servers', i, 'allowedTools', j],
-              message: `the server ${quote(name)} allows the tool ${quote(tool)}, which does not exist`,
-              ...hint(tool),
-            })
-    },
-  },
-  ...PREFIX_CHECKS,
-  ...TENANT_CHECKS,
-  ...AUTHOR_CHECKS,
-]
+export const REFERENCE_CHECKS: Checks = {
+  configuration: [checkNames, checkRouters, checkAllowedTools, checkTenant, checkOwnKeys],
+  router: [checkPublicUrl, checkOpen, checkPrefixes, checkTenantPrefixes],
+  server: [checkTlsFiles, checkTenantLimits],
+  mcpServer: [checkProcess, checkTlsFiles, checkTenantLimits],
+  tool: [checkTenantLimits],
+}
+
+function checkPublicUrl(router: Router, report: Reporter, { options: { publicUrl } }: Context) {
+  const oauth = oauthOf(router)
+  const isCard = router.card !== undefined
+  if (!(oauth || isCard) || publicUrl !== null) return
+  report({
+    code: 'missing-public-url',
+    path: oauth ? ['auth', 'type'] : ['card'],
+    message: `${oauth ? `\`type: ${oauth.type}\`` : 'a `card`'} needs \`publicUrl\` in the settings`,
+    hint: 'Add it: the URL at which clients reach the gateway, such as `https://tools.example.com`',
+  })
+}
+
+function checkAllowedTools({ servers, tools }: Configuration, report: Reporter, context: Context) {
+  if (lacks('tools', context)) return
+  const known = new Set(tools.map(({ name }) => name))
+  const hint = chooser(known, 'Tools here', 'Add it under `tools`')
+  for (const [i, { name, allowedTools = [] }] of servers.entries())
+    for (const [j, tool] of allowedTools.entries())
+      if (!known.has(tool))
+        report({
+          code: 'dangling-tool',
+          path: ['servers', i, 'allowedTools', j],
+          message: `the server ${quote(name)} allows the tool ${quote(tool)}, which does not exist`,
+          ...hint(tool),
+        })
+}
 
 /** Closed by default: a gateway reachable from other machines must authenticate callers. */
 function checkOpen(
@@ -79,40 +79,26 @@ function checkNames(
   report: Reporter,
   { isRepaired }: Context,
 ) {
-  const unique = (
-    kind: string,
-    owners: readonly { name: string }[],
-    path: Path,
-    firsts = new Map<string, Path>(),
-  ) => {
-    for (const [i, { name }] of owners.entries()) {
-      const own = [...path, i, 'name']
-      const first = firsts.get(name)
-      if (isRepaired(own)) continue
-      if (!first) firsts.set(name, own)
-      else
-        report({
-          code: 'duplicate-name',
-          path: own,
-          message: `two ${kind} have the name ${quote(name)}`,
-          hint: 'Rename or remove one of the two',
-          related: { path: first, message: 'the first one' },
-        })
-    }
+  const named = (owners: readonly { name: string }[], ...path: Path) =>
+    owners.map(({ name }, i) => ({ name, path: [...path, i, 'name'] }))
+  const unique = (kind: string, owners: ReturnType<typeof named>) => {
+    const known = owners.filter(({ path }) => !isRepaired(path))
+    for (const [at, first] of repeats(known.map(({ name }) => name)))
+      report({
+        code: 'duplicate-name',
+        path: known[at]!.path,
+        message: `two ${kind} have the name ${quote(known[at]!.name)}`,
+        hint: 'Rename or remove one of the two',
+        related: { path: known[first]!.path, message: 'the first one' },
+      })
   }
-  unique('tools', tools, ['tools'])
-  unique('prompts', prompts, ['prompts'])
-  const ofServers = new Map<string, Path>()
-  unique('servers', servers, ['servers'], ofServers)
-  unique('servers', mcpServers, ['mcpServers'], ofServers)
+  unique('tools', named(tools, 'tools'))
+  unique('prompts', named(prompts, 'prompts'))
+  unique('servers', [...named(servers, 'servers'), ...named(mcpServers, 'mcpServers')])
   for (const [i, { name, args }] of tools.entries())
-    if (hasRepeatedName(args)) unique(`arguments of ${quote(name)}`, args, ['tools', i, 'args'])
+    unique(`arguments of ${quote(name)}`, named(args, 'tools', i, 'args'))
   for (const [i, { name, arguments: args }] of prompts.entries())
-    if (hasRepeatedName(args)) unique(`arguments of ${quote(name)}`, args, ['prompts', i, 'arguments'])
-}
-
-function hasRepeatedName(owners: readonly { name: string }[]): boolean {
-  return new Set(owners.map(({ name }) => name)).size < owners.length
+    unique(`arguments of ${quote(name)}`, named(args, 'prompts', i, 'arguments'))
 }
 
 /** Whether an entry with an unknown name may have any name. */

@@ -1,7 +1,7 @@
 import type { Auth, Issuer, Router } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { quote, repeats } from '../../text/index.ts'
-import { type Check, type Context, withoutEffect } from '../check.ts'
+import { type Context, withoutEffect } from '../check.ts'
 import { checkScopes, checkTokens, reportUrl } from './value-rules.ts'
 
 type Type = Auth['type']
@@ -24,21 +24,7 @@ const ISSUER_KEYS: Partial<Record<keyof Issuer, readonly Type[]>> = {
   clientSecret: ['introspection'],
 }
 
-export const AUTH_CHECK: Check = {
-  codes: [
-    'missing-key',
-    'key-without-effect',
-    'duplicate-token',
-    'expired-token',
-    'invalid-value',
-    'insecure-url',
-    'duplicate-name',
-  ],
-  on: 'router',
-  check: checkAuth,
-}
-
-function checkAuth({ auth }: Router, report: Reporter, context: Context) {
+export function checkAuth({ auth }: Router, report: Reporter, context: Context) {
   if (!auth) return
   const { type, tokens, issuers } = auth
   const { read, path, isRepaired } = context

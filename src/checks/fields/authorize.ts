@@ -1,14 +1,8 @@
 import { type AuthorizeRule, asksForLogin, provesIssuers, type Router } from '../../config/index.ts'
 import { type Path, type Reporter, type Suggestion, suggester } from '../../findings/index.ts'
 import { quote, quoteAll, wildcards } from '../../text/index.ts'
-import { type Check, type Context, toolNames } from '../check.ts'
+import { type Context, toolNames } from '../check.ts'
 import { checkScopes, SCOPE } from './value-rules.ts'
-
-export const AUTHORIZE_CHECK: Check = {
-  codes: ['authorize-without-login', 'rule-without-effect', 'missing-key', 'invalid-value'],
-  on: 'router',
-  check: checkAuthorize,
-}
 
 const KINDS = ['tools', 'prompts', 'resources'] as const
 const DEMANDS = ['scopes', 'claims', 'callers'] as const
@@ -19,7 +13,7 @@ const MOST_WILDCARDS = 8
 /** Maximum names in a hint. */
 const MOST_LISTED = 12
 
-function checkAuthorize(router: Router, report: Reporter, context: Context) {
+export function checkAuthorize(router: Router, report: Reporter, context: Context) {
   checkBound(router, report, context)
   const { authorize } = router
   if (!authorize) return

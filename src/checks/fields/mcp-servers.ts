@@ -3,32 +3,17 @@ import { TRANSPORTS } from '../../config/transports.ts'
 import type { Path, Report, Reporter } from '../../findings/index.ts'
 import { READ_RESULT } from '../../json/shaping/index.ts'
 import { quote, repeats, shellWords } from '../../text/index.ts'
-import { type Check, type Context, withoutEffect } from '../check.ts'
+import { type Context, withoutEffect } from '../check.ts'
 import { checkResponse, takenName } from './response.ts'
 import { checkAttempts } from './server-connections.ts'
-import { checkDuration, checkLimits, reportIdle } from './value-rules.ts'
+import { checkDuration, reportIdle } from './value-rules.ts'
 
-export const MCP_SERVER_CHECKS: readonly Check[] = [
-  {
-    codes: ['invalid-value'],
-    on: 'mcpServer',
-    check({ limits, startupTimeout, idleTimeout }, report) {
-      checkLimits(limits, ['limits'], report)
-      checkDuration(startupTimeout, ['startupTimeout'], report)
-      checkDuration(idleTimeout, ['idleTimeout'], report)
-    },
-  },
-  { codes: ['key-without-effect'], on: 'mcpServer', check: checkIdleKeys },
-  {
-    codes: ['empty-allowed-tools', 'key-without-effect', 'duplicate-name', 'mask-syntax'],
-    on: 'mcpServer',
-    check: (server, report) => checkSelection(server, report, [], server.limits),
-  },
-  { codes: ['invalid-value'], on: 'mcpServer', check: checkVariables },
-  { codes: ['command-line', 'literal-template', 'unexpanded-shell'], on: 'mcpServer', check: checkCommand },
-]
+export function checkTimes({ startupTimeout, idleTimeout }: McpServer, report: Reporter) {
+  checkDuration(startupTimeout, ['startupTimeout'], report)
+  checkDuration(idleTimeout, ['idleTimeout'], report)
+}
 
-function checkIdleKeys(server: McpServer, report: Reporter, { isRepaired, path }: Context) {
+export function checkIdleKeys(server: McpServer, report: Reporter, { isRepaired, path }: Context) {
   if (isRepaired([...path, 'type'])) return
   const { keys } = TRANSPORTS[server.type]
   const all = new Set(Object.values(TRANSPORTS).flatMap((transport) => transport.keys))
@@ -168,7 +153,7 @@ function commandLine(command: string, args: readonly string[], path: Path): Repo
 }
 
 /** Shells execute names such as `BASH_FUNC_id%%` as code. */
-function checkVariables({ env }: McpServer, report: Reporter) {
+export function checkVariables({ env }: McpServer, report: Reporter) {
   for (const name of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       report({
@@ -181,7 +166,7 @@ function checkVariables({ env }: McpServer, report: Reporter) {
 }
 
 /** `command` is started without a shell. */
-function checkCommand(server: McpServer, report: Reporter, { isRepaired, path }: Context) {
+export function checkCommand(server: McpServer, report: Reporter, { isRepaired, path }: Context) {
   const { type, command = '', args, env } = server
   if (!TRANSPORTS[type].startsProcess || isRepaired([...path, 'type'])) return
   if (COMMAND_LINE.test(command)) report(commandLine(command, args, path))

@@ -9,54 +9,31 @@ import {
 import { DISCOVERY_TOOLS } from '../../discovery/index.ts'
 import { type Reporter, suggester } from '../../findings/index.ts'
 import { quote, repeats, wildcards } from '../../text/index.ts'
-import { type Check, type Context, toolNames, withoutEffect } from '../check.ts'
-import { AUTH_CHECK } from './auth.ts'
-import { AUTHORIZE_CHECK } from './authorize.ts'
+import { type Context, toolNames, withoutEffect } from '../check.ts'
 import { checkCors } from './cors.ts'
 import { checkSelection } from './mcp-servers.ts'
-import { checkRates } from './value-rules.ts'
 
-export const ROUTER_CHECKS: readonly Check[] = [
-  AUTH_CHECK,
-  AUTHORIZE_CHECK,
-  {
-    codes: ['cors-credentials', 'cors-origin', 'cors-incomplete', 'unknown-method', 'key-without-effect'],
-    on: 'router',
-    check(router, report, context) {
-      const { cors } = router
-      if (!cors) return
-      const login = asksForLogin(router) || forwardsLogin(context.configuration, router)
-      checkCors(cors, login, report, context)
-    },
-  },
-  {
-    codes: ['invalid-value'],
-    on: 'router',
-    check: ({ rate = [] }, report) => checkRates(rate, ['rate'], report),
-  },
-  { codes: ['dangling-tool'], on: 'router', check: checkNamedTools },
-  { codes: ['reserved-tool-name'], on: 'router', check: checkOwnNames },
-  {
-    codes: ['key-without-effect'],
-    on: 'router',
-    check({ discovery: { type, above } }, report, { path, read }) {
-      if (type === 'auto' || above === undefined) return
-      if (!read.locate.has([...path, 'discovery', 'above'])) return
-      report(
-        withoutEffect(['discovery', 'above'], `with \`type: ${type}\``, 'Remove it, or write `type: auto`'),
-      )
-    },
-  },
-  { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
-  {
-    codes: ['empty-allowed-tools', 'key-without-effect', 'duplicate-name', 'mask-syntax'],
-    on: 'router',
-    check({ server: list }, report) {
-      for (const [i, member] of typeof list === 'string' ? [] : list.entries())
-        checkSelection(member, report, ['server', i])
-    },
-  },
-]
+export function checkRouterCors(router: Router, report: Reporter, context: Context) {
+  const { cors } = router
+  if (!cors) return
+  const login = asksForLogin(router) || forwardsLogin(context.configuration, router)
+  checkCors(cors, login, report, context)
+}
+
+export function checkDiscovery(
+  { discovery: { type, above } }: Router,
+  report: Reporter,
+  { path, read }: Context,
+) {
+  if (type === 'auto' || above === undefined) return
+  if (!read.locate.has([...path, 'discovery', 'above'])) return
+  report(withoutEffect(['discovery', 'above'], `with \`type: ${type}\``, 'Remove it, or write `type: auto`'))
+}
+
+export function checkMembers({ server: list }: Router, report: Reporter) {
+  for (const [i, member] of typeof list === 'string' ? [] : list.entries())
+    checkSelection(member, report, ['server', i])
+}
 
 const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i
 
@@ -84,7 +61,7 @@ function serversForwardingLogin({ servers, tools, mcpServers }: Configuration): 
 }
 
 /** Tools are named `server__tool`, so server names must be unambiguous. */
-function checkServerList(
+export function checkServerList(
   { server: list, names: naming }: Router,
   report: Reporter,
   { isRepaired, path }: Context,
@@ -123,7 +100,7 @@ function prefixOf(name: string, known: ReadonlySet<string>): string | undefined 
 }
 
 /** Only names of HTTP tools are known. */
-function checkNamedTools(router: Router, report: Reporter, context: Context) {
+export function checkNamedTools(router: Router, report: Reporter, context: Context) {
   const { server } = router
   const names = typeof server === 'string' ? toolNames(server, context) : undefined
   if (!names) return
@@ -146,7 +123,7 @@ function checkNamedTools(router: Router, report: Reporter, context: Context) {
 }
 
 /** With search, the gateway adds its own tools. */
-function checkOwnNames(router: Router, report: Reporter, { configuration }: Context) {
+export function checkOwnNames(router: Router, report: Reporter, { configuration }: Context) {
   const { type } = router.discovery
   // In a list of servers, each name has its server as prefix.
   if (type === 'list' || typeof router.server !== 'string') return

@@ -12,41 +12,25 @@ import {
 import type { Reporter } from '../../findings/index.ts'
 import { isPem } from '../../net/tls-files.ts'
 import { quote } from '../../text/index.ts'
-import { type Check, type Context, withoutEffect } from '../check.ts'
+import { type Context, withoutEffect } from '../check.ts'
 
 /** Members of `tls` with PEM text or paths of PEM files. */
 export const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 
-/** Checks of `tls`, `proxy`, retries and circuit breakers of servers. */
-export const CONNECTION_CHECKS: readonly Check[] = [
-  { codes: ['key-without-effect'], on: 'server', check: checkServer },
-  { codes: ['key-without-effect'], on: 'tool', check: checkTool },
-  { codes: ['missing-key', 'invalid-value'], on: 'server', check: checkConnection },
-  { codes: ['missing-key', 'invalid-value'], on: 'mcpServer', check: checkConnection },
-  {
-    codes: ['missing-key', 'invalid-value'],
-    on: 'tool',
-    check: ({ proxy }, report) => checkProxy(proxy, report),
-  },
-  {
-    codes: ['key-without-effect'],
-    on: 'mcpServer',
-    check({ name, url = '', tls }, report) {
-      if (!tls || !/^http:/i.test(url)) return
-      report(
-        withoutEffect(
-          ['tls'],
-          `for the MCP server ${quote(name)}, whose \`url\` is not https`,
-          'Write an https URL, or remove `tls`',
-        ),
-      )
-    },
-  },
-]
+export function checkTlsUrl({ name, url = '', tls }: McpServer, report: Reporter) {
+  if (!tls || !/^http:/i.test(url)) return
+  report(
+    withoutEffect(
+      ['tls'],
+      `for the MCP server ${quote(name)}, whose \`url\` is not https`,
+      'Write an https URL, or remove `tls`',
+    ),
+  )
+}
 
-function checkConnection({ tls, proxy }: Pick<Server | McpServer, 'tls' | 'proxy'>, report: Reporter) {
-  if (tls) checkTls(tls, report)
-  checkProxy(proxy, report)
+export function checkConnection(server: Pick<Server | McpServer, 'tls' | 'proxy'>, report: Reporter) {
+  if (server.tls) checkTls(server.tls, report)
+  checkProxy(server, report)
 }
 
 function checkTls(tls: ServerTls, report: Reporter) {
@@ -81,7 +65,7 @@ function checkTls(tls: ServerTls, report: Reporter) {
     })
 }
 
-function checkProxy(proxy: ProxySettings | undefined, report: Reporter) {
+export function checkProxy({ proxy }: { proxy?: ProxySettings }, report: Reporter) {
   if (!proxy) return
   const { host, username, password } = proxy
   if (!isHost(host) && !isIP(host.replace(/^\[|\]$/g, '')))
@@ -127,7 +111,7 @@ export function checkAttempts(
     })
 }
 
-function checkServer(server: Server, report: Reporter, { configuration, isRepaired }: Context) {
+export function checkServerRetry(server: Server, report: Reporter, { configuration, isRepaired }: Context) {
   const { name, retry } = server
   checkAttempts(server, report)
   if (!retry) return
@@ -144,7 +128,7 @@ function checkServer(server: Server, report: Reporter, { configuration, isRepair
     )
 }
 
-function checkTool(tool: Tool, report: Reporter) {
+export function checkToolRetry(tool: Tool, report: Reporter) {
   const { name, method, retry } = tool
   if (retry && retry.attempts > 1 && !isRepeatable(method, tool))
     report(

@@ -2,6 +2,7 @@ import {
   type Configuration,
   type Credentials,
   isOpen,
+  type McpServer,
   oauthOf,
   offers,
   routersTo,
@@ -13,7 +14,7 @@ import { asksOwnHost, writtenOrigin } from '../../config/short-form.ts'
 import { TRANSPORTS } from '../../config/transports.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
-import { type Check, type Context, withoutEffect } from '../check.ts'
+import { type Context, withoutEffect } from '../check.ts'
 import { checkScopes, reportIdle, reportUrl } from './value-rules.ts'
 
 type Type = Credentials['type']
@@ -41,67 +42,42 @@ const OWN_HEADERS =
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
 const HEADER_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/
 
-const CODES = [
-  'missing-key',
-  'key-without-effect',
-  'invalid-value',
-  'insecure-url',
-  'forbidden-header',
-  'exchange-without-login',
-  'missing-vault',
-  'missing-public-url',
-  'login-without-caller',
-] as const
+export function checkServerCredentials(server: Server, report: Reporter, context: Context) {
+  const { credentials, headers = {}, name } = server
+  if (!credentials) return
+  checkCredentials(server, credentials, report, context)
+  reportHeaders(headers, credentials, name, report)
+}
 
-export const CREDENTIALS_CHECKS: readonly Check[] = [
-  {
-    codes: CODES,
-    on: 'server',
-    check(server, report, context) {
-      checkCredentials(server, report, context)
-      const { credentials, headers = {}, name } = server
-      if (!credentials) return
-      reportHeaders(headers, credentials, name, report)
-    },
-  },
-  {
-    codes: CODES,
-    on: 'mcpServer',
-    check(server, report, context) {
-      const { credentials, type, headers, name } = server
-      if (!credentials || context.isRepaired([...context.path, 'type'])) return
-      // Credentials are sent in headers.
-      if (!TRANSPORTS[type].keys.includes('headers')) {
-        report(
-          withoutEffect(
-            ['credentials'],
-            `for the MCP server ${quote(name)} of type \`${type}\``,
-            'Give the process its credential in `env`',
-          ),
-        )
-        return
-      }
-      checkCredentials(server, report, context)
-      reportHeaders(headers, credentials, name, report)
-    },
-  },
-  { codes: ['key-without-effect'], on: 'tool', check: checkTool },
-  { codes: ['shared-headers', 'key-without-effect'], on: 'configuration', check: checkHosts },
-]
+export function checkMcpServerCredentials(server: McpServer, report: Reporter, context: Context) {
+  const { credentials, type, headers, name } = server
+  if (!credentials || context.isRepaired([...context.path, 'type'])) return
+  // Credentials are sent in headers.
+  if (!TRANSPORTS[type].keys.includes('headers'))
+    return report(
+      withoutEffect(
+        ['credentials'],
+        `for the MCP server ${quote(name)} of type \`${type}\``,
+        'Give the process its credential in `env`',
+      ),
+    )
+  checkCredentials(server, credentials, report, context)
+  reportHeaders(headers, credentials, name, report)
+}
 
 /** A server of either kind. */
-interface Owner extends Pick<Server, 'name' | 'credentials' | 'baseUrl'> {
+interface Owner extends Pick<Server, 'name' | 'baseUrl'> {
   url?: string
 }
 
 type Missing = (key: string, hint: string, other?: string) => void
 
 function checkCredentials(
-  { name, credentials, baseUrl, url = baseUrl }: Owner,
+  { name, baseUrl, url = baseUrl }: Owner,
+  credentials: Credentials,
   report: Reporter,
   context: Context,
 ) {
-  if (!credentials) return
   const { read, path, isRepaired, configuration } = context
   const { type } = credentials
   if (isRepaired([...path, 'credentials', 'type'])) return
@@ -247,7 +223,11 @@ function checkLogins(name: string, configuration: Configuration, report: Reporte
       })
 }
 
-function checkTool({ name, headers, args }: Tool, report: Reporter, { configuration }: Context) {
+export function checkToolHeaders(
+  { name, headers, args }: Tool,
+  report: Reporter,
+  { configuration }: Context,
+) {
   for (const server of configuration.servers) {
     const { credentials } = server
     if (!credentials || !offers(server, name)) continue
@@ -282,7 +262,7 @@ function reportHeader(header: string, server: string, path: Path, report: Report
 }
 
 /** The hosts that get the `headers` of a server. */
-function checkHosts({ servers, tools }: Configuration, report: Reporter) {
+export function checkHosts({ servers, tools }: Configuration, report: Reporter) {
   for (const [i, server] of servers.entries()) {
     const { name, headers = {}, baseUrl } = server
     const names = Object.keys(headers)

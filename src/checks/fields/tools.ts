@@ -1,136 +1,100 @@
-import { type Arg, hasTemplate, METHODS, RESULT_TOOL_NAME, type Tool } from '../../config/index.ts'
+import {
+  type Arg,
+  type Configuration,
+  hasTemplate,
+  METHODS,
+  RESULT_TOOL_NAME,
+  type Tool,
+} from '../../config/index.ts'
 import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { type Json, type JsonObject, toDoubles, valueAt } from '../../json/index.ts'
 import { READ_RESULT } from '../../json/shaping/index.ts'
 import { quote } from '../../text/index.ts'
-import { type Check, withoutEffect } from '../check.ts'
+import { withoutEffect } from '../check.ts'
 import { wrongMethod } from './cors.ts'
 import { checkResponse, takenName } from './response.ts'
-import { checkDuration, checkLimits } from './value-rules.ts'
-import { WIRE_CHECKS } from './wire-form.ts'
+import { checkDuration } from './value-rules.ts'
 
-export const TOOL_CHECKS: readonly Check[] = [
-  {
-    codes: ['name-form'],
-    on: 'tool',
-    check: ({ name }, report) => checkName(name, 'tool', report),
-  },
-  {
-    codes: ['name-form'],
-    on: 'prompt',
-    check: ({ name }, report) => checkName(name, 'prompt', report),
-  },
-  {
-    codes: ['unknown-method'],
-    on: 'tool',
-    check({ method }, report) {
-      if (!METHODS.includes(method)) report({ path: ['method'], ...wrongMethod(method) })
-    },
-  },
-  {
-    codes: ['invalid-value'],
-    on: 'tool',
-    check: ({ limits }, report) => checkLimits(limits, ['limits'], report),
-  },
-  {
-    codes: ['mask-syntax', 'mask-without-match', 'key-without-effect', 'duplicate-name'],
-    on: 'tool',
-    check(tool, report) {
-      const { name, response, outputSchema } = tool
-      if (!response) return
-      const isWritten = hasTemplate(tool)
-      checkResponse(response, isWritten ? undefined : outputSchema, ['response'], report)
-      const other = tool.args.findIndex((arg) => arg.name === 'fields')
-      const isDeclared = valueAt(tool.inputSchema, ['properties', 'fields']) !== undefined
-      if (response.fields && (other >= 0 || isDeclared))
-        report({
-          code: 'duplicate-name',
-          path: ['response', 'fields'],
-          message: `the tool ${quote(name)} has an argument \`fields\` of its own`,
-          hint: 'Rename the argument, or remove `fields` of `response`',
-        })
-      if (response.pages && tool.method !== 'GET')
-        report(
-          withoutEffect(
-            ['response', 'pages'],
-            `for the tool ${quote(name)}, whose method is ${tool.method}: further pages are requested with GET only`,
-            'Remove it, or write `method: GET`',
-          ),
-        )
-      if (response.format !== 'json' && isWritten)
-        report(
-          withoutEffect(
-            ['response', 'format'],
-            `for the tool ${quote(name)}, whose \`responseBody\` writes the text`,
-            'Remove one of the two',
-          ),
-        )
-    },
-  },
-  {
-    codes: ['invalid-value'],
-    on: 'tool',
-    check({ async: slow }, report) {
-      for (const key of slow ? (['interval', 'ttl'] as const) : [])
-        checkDuration(slow![key], ['async', key], report)
-    },
-  },
-  {
-    codes: ['duplicate-name'],
-    on: 'configuration',
-    check({ tools }, report) {
-      const at = tools.findIndex(({ name }) => name === RESULT_TOOL_NAME)
-      const slow = tools.find((tool) => tool.async)
-      if (at >= 0 && slow)
-        report({
-          code: 'duplicate-name',
-          path: ['tools', at, 'name'],
-          message: `the gateway adds a tool ${quote(RESULT_TOOL_NAME)} for the \`async\` of ${quote(slow.name)}`,
-          hint: 'Rename the tool',
-        })
-    },
-  },
-  {
-    codes: ['duplicate-name'],
-    on: 'tool',
-    check({ name }, report, { configuration }) {
-      if (name === READ_RESULT && configuration.tools.some(({ response }) => response?.more))
-        report(takenName(['name']))
-    },
-  },
-  { codes: ['body-with-get', 'form-data-with-body'], on: 'tool', check: checkBody },
-  { codes: ['unsupported-pattern', 'key-without-effect'], on: 'arg', check: checkArg },
-  ...WIRE_CHECKS,
-  {
-    codes: ['invalid-schema', 'unsupported-pattern'],
-    on: 'tool',
-    check({ inputSchema, outputSchema }, report) {
-      if (inputSchema) checkSchema(inputSchema, 'inputSchema', report)
-      if (outputSchema) checkSchema(outputSchema, 'outputSchema', report)
-    },
-  },
-]
+export function checkMethod({ method }: Tool, report: Reporter) {
+  if (!METHODS.includes(method)) report({ path: ['method'], ...wrongMethod(method) })
+}
+
+export function checkToolResponse(tool: Tool, report: Reporter) {
+  const { name, response, outputSchema } = tool
+  if (!response) return
+  const isWritten = hasTemplate(tool)
+  checkResponse(response, isWritten ? undefined : outputSchema, ['response'], report)
+  const other = tool.args.findIndex((arg) => arg.name === 'fields')
+  const isDeclared = valueAt(tool.inputSchema, ['properties', 'fields']) !== undefined
+  if (response.fields && (other >= 0 || isDeclared))
+    report({
+      code: 'duplicate-name',
+      path: ['response', 'fields'],
+      message: `the tool ${quote(name)} has an argument \`fields\` of its own`,
+      hint: 'Rename the argument, or remove `fields` of `response`',
+    })
+  if (response.pages && tool.method !== 'GET')
+    report(
+      withoutEffect(
+        ['response', 'pages'],
+        `for the tool ${quote(name)}, whose method is ${tool.method}: further pages are requested with GET only`,
+        'Remove it, or write `method: GET`',
+      ),
+    )
+  if (response.format !== 'json' && isWritten)
+    report(
+      withoutEffect(
+        ['response', 'format'],
+        `for the tool ${quote(name)}, whose \`responseBody\` writes the text`,
+        'Remove one of the two',
+      ),
+    )
+}
+
+export function checkAsync({ async: slow }: Tool, report: Reporter) {
+  if (!slow) return
+  checkDuration(slow.interval, ['async', 'interval'], report)
+  checkDuration(slow.ttl, ['async', 'ttl'], report)
+}
+
+/** Names of the tools that the gateway adds. */
+export function checkTakenNames({ tools }: Configuration, report: Reporter) {
+  const at = tools.findIndex(({ name }) => name === RESULT_TOOL_NAME)
+  const slow = tools.find((tool) => tool.async)
+  if (at >= 0 && slow)
+    report({
+      code: 'duplicate-name',
+      path: ['tools', at, 'name'],
+      message: `the gateway adds a tool ${quote(RESULT_TOOL_NAME)} for the \`async\` of ${quote(slow.name)}`,
+      hint: 'Rename the tool',
+    })
+  if (tools.some(({ response }) => response?.more))
+    for (const [i, { name }] of tools.entries())
+      if (name === READ_RESULT) report(takenName(['tools', i, 'name']))
+}
 
 /** MCP 2025-11-25, Tool Names; model providers refuse others. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/
 
-function checkName(name: string, kind: string, report: Reporter) {
-  if (NAME.test(name)) return
-  const odd = /[^A-Za-z0-9_.-]/u.exec(name)
-  const fault = odd
-    ? `contains ${odd[0] === ' ' ? 'a space' : quote(odd[0])}`
-    : 'is longer than 128 characters'
-  const plain = name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 128)
-  report({
-    code: 'name-form',
-    path: ['name'],
-    message: `the name of the ${kind} ${quote(name)} ${fault}`,
-    hint: /[A-Za-z0-9]/.test(plain) ? `Write for example ${quote(plain)}` : 'Use only `A-Z a-z 0-9 _ - .`',
-  })
-}
+export const checkName =
+  (kind: 'tool' | 'prompt') =>
+  ({ name }: { name: string }, report: Reporter) => {
+    if (NAME.test(name)) return
+    const odd = /[^A-Za-z0-9_.-]/u.exec(name)
+    const fault = odd
+      ? `contains ${odd[0] === ' ' ? 'a space' : quote(odd[0])}`
+      : 'is longer than 128 characters'
+    const plain = name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 128)
+    report({
+      code: 'name-form',
+      path: ['name'],
+      message: `the name of the ${kind} ${quote(name)} ${fault}`,
+      hint: /[A-Za-z0-9]/.test(plain) ? `Write for example ${quote(plain)}` : 'Use only `A-Z a-z 0-9 _ - .`',
+    })
+  }
 
-function checkBody({ name, method, args, requestBody }: Tool, report: Reporter) {
+export function checkBody({ name, method, args, requestBody }: Tool, report: Reporter) {
   const inBody = args.findIndex(({ position }) => position === 'body' || position === 'form-data')
   if ((method === 'GET' || method === 'HEAD') && (inBody !== -1 || requestBody !== undefined))
     report({
@@ -151,7 +115,7 @@ function checkBody({ name, method, args, requestBody }: Tool, report: Reporter) 
     })
 }
 
-function checkArg(arg: Arg, report: Reporter) {
+export function checkArg(arg: Arg, report: Reporter) {
   if (arg.slashes && arg.position !== 'path')
     report(
       withoutEffect(
@@ -175,6 +139,11 @@ function checkArg(arg: Arg, report: Reporter) {
           `Write \`type: ${type}\`, or remove it`,
         ),
       )
+}
+
+export function checkSchemas({ inputSchema, outputSchema }: Tool, report: Reporter) {
+  if (inputSchema) checkSchema(inputSchema, 'inputSchema', report)
+  if (outputSchema) checkSchema(outputSchema, 'outputSchema', report)
 }
 
 function checkSchema(schema: JsonObject, key: string, report: Reporter) {

@@ -1,7 +1,7 @@
 import { type Arg, type Tool, wireName } from '../../config/model.ts'
 import type { Reporter } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
-import { type Check, type Context, withoutEffect } from '../check.ts'
+import { type Context, withoutEffect } from '../check.ts'
 import { mediaTypeOf } from '../subjects.ts'
 
 type Style = NonNullable<Arg['style']>
@@ -16,14 +16,7 @@ const STYLES: Readonly<Record<Arg['position'], readonly Style[]>> = {
   'form-data': [],
 }
 
-/** Checks of how arguments are written in requests. */
-export const WIRE_CHECKS: readonly Check[] = [
-  { codes: ['invalid-value', 'key-without-effect'], on: 'arg', check: checkStyle },
-  { codes: ['key-without-effect'], on: 'arg', check: checkConst },
-  { codes: ['key-without-effect', 'duplicate-name'], on: 'tool', check: checkWireNames },
-]
-
-function checkStyle(
+export function checkStyle(
   { name, position, style, explode, type }: Arg,
   report: Reporter,
   { isRepaired, path, configuration }: Context,
@@ -49,7 +42,7 @@ function checkStyle(
   else if (style === 'deepObject' && explode === false) without('explode', 'whose `style` is `deepObject`')
 }
 
-function checkConst(arg: Arg, report: Reporter) {
+export function checkConst(arg: Arg, report: Reporter) {
   if (arg.const === undefined) return
   const keys = (['default', 'enum', 'required'] as const).filter((key) => arg[key])
   for (const key of keys)
@@ -62,7 +55,7 @@ function checkConst(arg: Arg, report: Reporter) {
     )
 }
 
-function checkWireNames(tool: Tool, report: Reporter, context: Context) {
+export function checkWireNames(tool: Tool, report: Reporter, context: Context) {
   const isForm = mediaTypeOf(tool, context.configuration.servers[0]) === 'application/x-www-form-urlencoded'
   const seen = new Map<string, number>()
   for (const [i, arg] of tool.args.entries()) {

@@ -3,19 +3,13 @@ import { createIndex, firstSentence, STOP_WORDS, searchable, stemOf, wordsOf } f
 import type { Reporter } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
 import { groupBy, quote } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import type { Context } from '../check.ts'
 
 /** Checks for tools that search cannot find or distinguish. */
-export const FINDABLE_CHECKS: readonly Check[] = [
-  {
-    codes: ['indistinct-tools', 'hard-to-find'],
-    on: 'configuration',
-    check(configuration, report, context) {
-      const alike = checkDistinct(configuration, report, context)
-      checkFound(configuration, alike, report, context)
-    },
-  },
-]
+export function checkFindable(configuration: Configuration, report: Reporter, context: Context) {
+  const alike = checkDistinct(configuration, report, context)
+  checkFound(configuration, alike, report, context)
+}
 
 /** Number of results that should contain the tool. */
 const AMONG = 5

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 import type { Configuration, Path } from '../../config/index.ts'
-import type { Report } from '../../findings/index.ts'
+import type { Report, Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
-import type { Check } from '../check.ts'
+import type { Context } from '../check.ts'
 
 /** Names unknown to public DNS, by convention or by RFC 2606, 6761, 6762, 8375 and 9476. */
 const LOCAL_NAME =
@@ -37,24 +37,18 @@ let lists: ReturnType<typeof makeLists> | undefined
 const ORIGIN = /^\s*(https?):\/\/(?:[^\s/?#@]*@)?(\[[\da-f:.]+\]|[^\s/?#:@{}$[\]]+)(?=[:/?#]|\s*$)/i
 
 /** Checks of request targets, as far as the file determines them. */
-export const HOST_CHECKS: readonly Check[] = [
-  {
-    codes: ['private-address', 'plain-http'],
-    on: 'configuration',
-    check(configuration, report, { read }) {
-      for (const [path, url] of urlsOf(configuration)) {
-        const [, scheme, bracketed] = ORIGIN.exec(url) ?? []
-        if (!scheme || !bracketed) continue
-        const found = hostFault(scheme.toLowerCase(), bracketed.replace(/^\[|\]$/g, '').toLowerCase())
-        if (!found) continue
-        // A variable may have another value elsewhere.
-        const range = read.locate(path)
-        if (range && read.text.slice(range.start.offset, range.end.offset).includes(bracketed))
-          report({ path, ...found })
-      }
-    },
-  },
-]
+export function checkTargets(configuration: Configuration, report: Reporter, { read }: Context) {
+  for (const [path, url] of urlsOf(configuration)) {
+    const [, scheme, bracketed] = ORIGIN.exec(url) ?? []
+    if (!scheme || !bracketed) continue
+    const found = hostFault(scheme.toLowerCase(), bracketed.replace(/^\[|\]$/g, '').toLowerCase())
+    if (!found) continue
+    // A variable may have another value elsewhere.
+    const range = read.locate(path)
+    if (range && read.text.slice(range.start.offset, range.end.offset).includes(bracketed))
+      report({ path, ...found })
+  }
+}
 
 function hostFault(scheme: string, host: string): Omit<Report, 'path'> | undefined {
   // A cheap test, as loading Node's own is slow.

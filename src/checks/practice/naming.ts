@@ -1,47 +1,8 @@
-import { type Configuration, type McpServer, routersTo } from '../../config/index.ts'
+import { type Configuration, type McpServer, routersTo, type Tool } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
 import { nearest, quote } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
-
-/** Checks for names that clients cannot use. */
-export const NAME_CHECKS: readonly Check[] = [
-  { codes: ['unused-tool'], on: 'configuration', check: checkUnused },
-  {
-    codes: ['argument-name'],
-    on: 'tool',
-    check({ args, inputSchema }, report) {
-      for (const [j, { name }] of args.entries())
-        if (!isArgument(name)) reportArgument(name, ['args', j, 'name'], report)
-      const properties = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
-      for (const name of properties)
-        if (!isArgument(name)) reportArgument(name, ['inputSchema', 'properties', name], report)
-    },
-  },
-  {
-    codes: ['name-form', 'name-length'],
-    on: 'tool',
-    check({ name }, report) {
-      // MCP allows it, but model APIs then refuse whole requests of clients that pass names on unchanged.
-      if (/^[\w.-]+$/.test(name) && name.includes('.'))
-        report({
-          code: 'name-form',
-          path: ['name'],
-          message: `the name of the tool ${quote(name)} contains \`.\`, which most model providers refuse`,
-          hint: `Write for example ${quote(name.replaceAll('.', '_'))}`,
-          severity: 'info',
-        })
-      if (name.length > MAX_TOOL_NAME && name.length <= 128)
-        report({
-          code: 'name-length',
-          path: ['name'],
-          message: `the name of the tool ${quote(name)} has ${name.length} characters; model providers allow ${MAX_TOOL_NAME}`,
-          hint: 'Shorten it; a name for people goes into `title`',
-        })
-    },
-  },
-  { codes: ['name-length'], on: 'mcpServer', check: checkProxiedNames },
-]
+import type { Context } from '../check.ts'
 
 /** Maximum function name length at model providers. */
 export const MAX_TOOL_NAME = 64
@@ -51,11 +12,32 @@ const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/
 /** Validators treat it as a prototype, so a call can never pass it. */
 const PROTOTYPE = '__proto__'
 
-function isArgument(name: string): boolean {
-  return name !== PROTOTYPE && ARGUMENT.test(name)
+export function checkArgumentNames({ args, inputSchema }: Tool, report: Reporter) {
+  for (const [j, { name }] of args.entries()) checkArgument(name, ['args', j, 'name'], report)
+  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {}
+  for (const name of Object.keys(properties)) checkArgument(name, ['inputSchema', 'properties', name], report)
 }
 
-function reportArgument(name: string, path: Path, report: Reporter) {
+export function checkToolName({ name }: Tool, report: Reporter) {
+  // MCP allows it, but model APIs then refuse whole requests of clients that pass names on unchanged.
+  if (/^[\w.-]+$/.test(name) && name.includes('.'))
+    report({
+      code: 'name-form',
+      path: ['name'],
+      message: `the name of the tool ${quote(name)} contains \`.\`, which most model providers refuse`,
+      hint: `Write for example ${quote(name.replaceAll('.', '_'))}`,
+      severity: 'info',
+    })
+  if (name.length > MAX_TOOL_NAME && name.length <= 128)
+    report({
+      code: 'name-length',
+      path: ['name'],
+      message: `the name of the tool ${quote(name)} has ${name.length} characters; model providers allow ${MAX_TOOL_NAME}`,
+      hint: 'Shorten it; a name for people goes into `title`',
+    })
+}
+
+function checkArgument(name: string, path: Path, report: Reporter) {
   if (name === PROTOTYPE)
     return report({
       code: 'argument-name',
@@ -63,6 +45,7 @@ function reportArgument(name: string, path: Path, report: Reporter) {
       message: `no call can give the argument ${quote(name)}`,
       hint: 'Choose another name',
     })
+  if (ARGUMENT.test(name)) return
   const odd = /[^A-Za-z0-9_.-]/u.exec(name)?.[0]
   const fault =
     odd === undefined ? 'is longer than 64 characters' : `contains ${odd === ' ' ? 'a space' : quote(odd)}`
@@ -74,7 +57,7 @@ function reportArgument(name: string, path: Path, report: Reporter) {
   })
 }
 
-function checkUnused({ servers, tools }: Configuration, report: Reporter, { isRepaired }: Context) {
+export function checkUnused({ servers, tools }: Configuration, report: Reporter, { isRepaired }: Context) {
   // A server that allows no tools is already reported.
   if (servers.length === 0 || servers.some(({ allowedTools }) => !allowedTools?.length)) return
   if (servers.some((_, i) => isRepaired(['servers', i, 'allowedTools']))) return
@@ -95,7 +78,7 @@ function checkUnused({ servers, tools }: Configuration, report: Reporter, { isRe
       })
 }
 
-function checkProxiedNames(
+export function checkProxiedNames(
   { name: server, allowedTools, toolOverrides, blockedTools }: McpServer,
   report: Reporter,
   { configuration }: Context,

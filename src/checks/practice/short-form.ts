@@ -1,8 +1,8 @@
 import type { Configuration, Env, Locate, Path, Tool } from '../../config/index.ts'
 import { headersOf, isBelowBase, wholeEndpoint } from '../../config/short-form.ts'
-import type { Fix } from '../../findings/index.ts'
+import type { Fix, Reporter } from '../../findings/index.ts'
 import { positionsOf, quote, quoteAll } from '../../text/index.ts'
-import type { Check } from '../check.ts'
+import type { Context } from '../check.ts'
 import { readConfiguration } from '../reader.ts'
 
 /** Minimum number of tools for a finding. */
@@ -28,30 +28,23 @@ interface Repeated {
 }
 
 /** Finds files that repeat for each tool what holds for all of them. */
-export const SHORT_FORM_CHECKS: readonly Check[] = [
-  {
-    codes: ['long-form'],
-    on: 'configuration',
-    check(configuration, report, { read }) {
-      const { servers, tools } = configuration
-      if (servers.length !== 1 || tools.length < MANY) return
-      const origin = repeatedOrigin(configuration, read)
-      const found = [origin, repeatedHeaders(configuration, read, origin !== undefined)].filter(
-        (one) => one !== undefined,
-      )
-      if (found.length === 0) return
-      const edits = [...found.flatMap((one) => one.edits), ...shortPrefix(read, servers[0]!.name)]
-      const fix = fixOf(edits, read.text)
-      report({
-        code: 'long-form',
-        path: ['servers', 0, 'name'],
-        message: `all ${tools.length} tools ${found.map(({ message }) => message).join(', and ')}`,
-        hint: 'Write it once, at the server: `validate --fix` does so',
-        fix: () => (fix && isSame(read.text, fix) ? fix : undefined),
-      })
-    },
-  },
-]
+export function checkShortForm(configuration: Configuration, report: Reporter, { read }: Context) {
+  const { servers, tools } = configuration
+  if (servers.length !== 1 || tools.length < MANY) return
+  const origin = repeatedOrigin(configuration, read)
+  const headers = repeatedHeaders(configuration, read, origin !== undefined)
+  const found = [origin, headers].filter((one) => one !== undefined)
+  if (found.length === 0) return
+  const edits = [...found.flatMap((one) => one.edits), ...shortPrefix(read, servers[0]!.name)]
+  const fix = fixOf(edits, read.text)
+  report({
+    code: 'long-form',
+    path: ['servers', 0, 'name'],
+    message: `all ${tools.length} tools ${found.map(({ message }) => message).join(', and ')}`,
+    hint: 'Write it once, at the server: `validate --fix` does so',
+    fix: () => (fix && isSame(read.text, fix) ? fix : undefined),
+  })
+}
 
 /** `https://api.example.com/v1`, or an action of `.Config`, at the beginning of an endpoint as the file has it. */
 const ORIGIN =

@@ -4,62 +4,47 @@ import { eachSchema } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { ExactNumber, isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { plural, quote } from '../../text/index.ts'
-import type { Check, Context } from '../check.ts'
+import type { Context } from '../check.ts'
 
-/** Checks of what models learn about tools and arguments. */
-export const TOOL_CHECKS: readonly Check[] = [
-  { codes: ['missing-description'], on: 'configuration', check: checkMissing },
-  { codes: ['long-description'], on: 'tool', check: checkLengths },
-  {
-    codes: ['required-default'],
-    on: 'tool',
-    check({ args, inputSchema }, report) {
-      // Database exports write an empty default for none.
-      for (const [j, { name, required, default: value }] of args.entries())
-        if (required && value !== undefined && value !== '')
-          requiredDefault(name, ['args', j, 'default'], 'Write `required: false`', report)
-      const { properties, required } = inputSchema ?? {}
-      if (!isObject(properties) || !Array.isArray(required)) return
-      for (const [name, property] of Object.entries(properties))
-        if (required.includes(name) && isObject(property) && property.default !== undefined)
-          requiredDefault(
-            name,
-            ['inputSchema', 'properties', name, 'default'],
-            'Remove it from `required`',
-            report,
-          )
-    },
-  },
-  {
-    codes: ['array-items', 'schema-top-level', 'schema-dialect', 'schema-disagreement'],
-    on: 'tool',
-    check({ inputSchema, outputSchema }, report) {
-      if (inputSchema) checkSchema(inputSchema, ['inputSchema'], report)
-      if (outputSchema) checkSchema(outputSchema, ['outputSchema'], report)
-    },
-  },
-  {
-    codes: ['array-items', 'schema-disagreement'],
-    on: 'arg',
-    check({ name, type, items, properties = {} }, report, { configuration, path }) {
-      // Clients see the `inputSchema`.
-      if (configuration.tools[Number(path[1])]?.inputSchema) return
-      if (type === 'array')
-        checkItems({ type, ...(items && { items }) }, [], report, `the array ${quote(name)}`)
-      eachSchema({ ...(items && { items }), properties }, [], (schema, path) => {
-        if (path.length === 0) return
-        checkItems(schema, path, report)
-        checkDisagreement(schema, path, report)
-      })
-    },
-  },
-]
+export function checkDefaults({ args, inputSchema }: Tool, report: Reporter) {
+  // Database exports write an empty default for none.
+  for (const [j, { name, required, default: value }] of args.entries())
+    if (required && value !== undefined && value !== '')
+      requiredDefault(name, ['args', j, 'default'], 'Write `required: false`', report)
+  const { properties, required } = inputSchema ?? {}
+  if (!isObject(properties) || !Array.isArray(required)) return
+  for (const [name, property] of Object.entries(properties))
+    if (required.includes(name) && isObject(property) && property.default !== undefined) {
+      const path = ['inputSchema', 'properties', name, 'default']
+      requiredDefault(name, path, 'Remove it from `required`', report)
+    }
+}
+
+export function checkSchemas({ inputSchema, outputSchema }: Tool, report: Reporter) {
+  if (inputSchema) checkSchema(inputSchema, ['inputSchema'], report)
+  if (outputSchema) checkSchema(outputSchema, ['outputSchema'], report)
+}
+
+export function checkArgumentSchema(
+  { name, type, items, properties = {} }: Arg,
+  report: Reporter,
+  { configuration, path }: Context,
+) {
+  // Clients see the `inputSchema`.
+  if (configuration.tools[Number(path[1])]?.inputSchema) return
+  if (type === 'array') checkItems({ type, ...(items && { items }) }, [], report, `the array ${quote(name)}`)
+  eachSchema({ ...(items && { items }), properties }, [], (schema, path) => {
+    if (path.length === 0) return
+    checkItems(schema, path, report)
+    checkDisagreement(schema, path, report)
+  })
+}
 
 /** Maximum names in a message. */
 const MAX_NAMES = 20
 
 /** One finding for the tools of a file, and one for their arguments. */
-function checkMissing({ tools }: Configuration, report: Reporter, { isRepaired }: Context) {
+export function checkMissing({ tools }: Configuration, report: Reporter, { isRepaired }: Context) {
   const shown = [...tools.entries()].filter(([i]) => !isRepaired(['tools', i, 'name']))
   const bare = shown.filter(([, { description }]) => !description?.trim())
   const [first] = bare
@@ -116,7 +101,7 @@ function describes({ inputSchema }: Tool, { name, description }: Arg): boolean {
   return Boolean(text?.trim())
 }
 
-function checkLengths(
+export function checkLengths(
   { name, description, args }: Tool,
   report: Reporter,
   { options: { descriptionLength = 1024 } }: Context,
