@@ -1,9 +1,7 @@
-import type { Cluster, Redis } from 'ioredis'
 import type { RedisServer } from '../config/index.ts'
-import { retryPause } from '../net/index.ts'
+import { lastingConnection } from '../net/index.ts'
 import { brokerError, brokerLabel, connectCluster, connectRedis } from '../notify/redis.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { unexpected } from '../telemetry/unexpected.ts'
 import { requirePackages } from '../text/packages.ts'
 import type { SharedBuckets, Take } from './rate.ts'
 
@@ -48,49 +46,28 @@ interface RedisBuckets extends SharedBuckets {
 export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
   requirePackages('redis')
   const line = { redis: brokerLabel(settings) }
-  const isCluster = settings.cluster_type === 'cluster'
-  let redis: Redis | Cluster | undefined
-  let timer: NodeJS.Timeout | undefined
-  let closed = false
-  let isLost = false
-  let attempts = 0
-
-  function lose(own: Redis | Cluster | undefined, error: Error): void {
-    own?.disconnect()
-    if (closed || (own && own !== redis)) return
-    redis = undefined
-    if (!isLost)
+  const connection = lastingConnection({
+    name: 'the Redis of rates',
+    longestPause: LONGEST_PAUSE,
+    async connect(attempt, signal, lose) {
+      const redis = await (settings.cluster_type === 'cluster'
+        ? connectCluster(settings, signal)
+        : connectRedis(settings, { attempt, signal }))
+      redis.once('end', () => lose(new Error('the connection was closed')))
+      return { redis, lose }
+    },
+    onUp: () => log.info(line, 'rates are counted together with the other replicas'),
+    onDown: (error) =>
       log.error(
         { ...line, reason: brokerError(settings, error).message, ...(isMoved(error) && MOVED) },
         'rates are counted by this gateway alone: Redis does not answer; trying again',
-      )
-    isLost = true
-    timer = setTimeout(begin, retryPause(attempts++, LONGEST_PAUSE))
-    timer.unref()
-  }
-
-  function begin(): void {
-    connect().catch(unexpected('the Redis of rates'))
-  }
-
-  async function connect(): Promise<void> {
-    let own: Redis | Cluster
-    try {
-      own = await (isCluster ? connectCluster(settings) : connectRedis(settings, attempts))
-    } catch (error) {
-      return lose(undefined, error as Error)
-    }
-    if (closed) return own.disconnect()
-    redis = own
-    own.once('end', () => lose(own, new Error('the connection was closed')))
-    attempts = 0
-    log.info(line, 'rates are counted together with the other replicas')
-    isLost = false
-  }
+      ),
+  })
 
   async function take(takes: readonly Take[]): Promise<readonly number[] | undefined> {
-    const own = redis
+    const own = connection.current()
     if (!own) return undefined
+    const { redis, lose } = own
     const keys = takes.map(({ key }) => PREFIX + key)
     const flows = takes.flatMap(({ interval, burst }) => [interval, burst])
     let late: NodeJS.Timeout | undefined
@@ -98,25 +75,17 @@ export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
       const silence = new Promise<never>((_, reject) => {
         late = setTimeout(() => reject(new Error(`no answer within ${ANSWER} ms`)), ANSWER)
       })
-      const waits = await Promise.race([own.eval(SCRIPT, keys.length, ...keys, ...flows), silence])
+      const waits = await Promise.race([redis.eval(SCRIPT, keys.length, ...keys, ...flows), silence])
       return (waits as string[]).map(Number)
     } catch (error) {
-      lose(own, error as Error)
+      lose(error as Error)
       return undefined
     } finally {
       clearTimeout(late)
     }
   }
 
-  begin()
-  return {
-    take,
-    close() {
-      closed = true
-      clearTimeout(timer)
-      redis?.disconnect()
-    },
-  }
+  return { take, close: connection.close }
 }
 
 const MOVED = { hint: 'This is a node of a Redis Cluster: write `cluster_type: cluster` in `redis`' }

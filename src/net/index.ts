@@ -17,6 +17,7 @@ export {
   judgedAddress,
   judgeLiteral,
 } from './guard.ts'
+export { type LastingConnection, lastingConnection } from './lasting-connection.ts'
 export { linkTargets } from './link-header.ts'
 export { askedPauseOf, Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isHere, isLoopback, urlFault } from './secure-url.ts'

@@ -4,6 +4,9 @@ import { parseAddresses, type RedisServer, type RedisSettings } from '../config/
 import { type Guard, judgedAddress } from '../net/index.ts'
 import { requirePackages } from '../text/packages.ts'
 
+/** Milliseconds to connect, and for the answer to a command. */
+const TIMEOUT = 5_000
+
 /** A broker cannot be reached; the message says which and why, without credentials. */
 class BrokerError extends Error {
   override name = 'BrokerError'
@@ -14,17 +17,23 @@ export function brokerLabel({ addr, tls }: RedisServer | RedisSettings): string 
   return `${tls ? 'rediss' : 'redis'}://${addr.replaceAll(/\s/g, '')}`
 }
 
+interface ConnectOptions {
+  /** Which of several addresses comes first. Default 0. */
+  attempt?: number
+  /** Judges each address; absent: all are good. */
+  guard?: Guard | undefined
+  /** Ends the connection, also while it is being made. */
+  signal?: AbortSignal
+}
+
 /**
  * One connection without reconnection. A Redis Cluster forwards a message published at any node to all of them
  * (https://redis.io/docs/latest/develop/pubsub/).
- * @param attempt which of several addresses comes first
- * @param guard judges each address; absent: all are good
  * @throws BrokerError; NetFault for an address that is refused; Error when ioredis is not installed
  */
 export async function connectRedis(
   settings: RedisServer | RedisSettings,
-  attempt = 0,
-  guard?: Guard,
+  { attempt = 0, guard, signal }: ConnectOptions = {},
 ): Promise<Redis> {
   requirePackages('redis')
   const { Redis } = await import('ioredis')
@@ -49,46 +58,52 @@ export async function connectRedis(
           sentinels: [...addresses.slice(turn), ...addresses.slice(0, turn)],
           name: settings.master_name,
           sentinelRetryStrategy: () => null,
+          sentinelCommandTimeout: TIMEOUT,
           ...(guard && { natMap: judgingMasters(guard) }),
           ...(tls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
         })
       : new Redis({ ...options, ...addresses[turn] })
-  return connected(redis, settings)
+  return connected(redis, settings, signal)
 }
 
 /**
  * The nodes of a Redis Cluster; each is asked for the keys that it holds. `connectRedis` is for messages, this for keys.
  * @throws BrokerError; Error when ioredis is not installed
  */
-export async function connectCluster(settings: RedisServer): Promise<Cluster> {
+export async function connectCluster(settings: RedisServer, signal?: AbortSignal): Promise<Cluster> {
   requirePackages('redis')
   const { Cluster } = await import('ioredis')
   const nodes = parseAddresses(settings.addr) ?? []
   const cluster = new Cluster(nodes, {
     lazyConnect: true,
     clusterRetryStrategy: () => null,
-    slotsRefreshTimeout: 5_000,
+    slotsRefreshTimeout: TIMEOUT,
     // Certificates may have the names that nodes give for themselves.
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions: { ...optionsOf(settings), ...(settings.tls && { tls: {} }) },
   })
-  return connected(cluster, settings)
+  return connected(cluster, settings, signal)
 }
 
 async function connected<Client extends Redis | Cluster>(
   redis: Client,
   settings: RedisServer | RedisSettings,
+  signal?: AbortSignal,
 ): Promise<Client> {
+  const end = () => redis.disconnect()
   let broken: Error | undefined
   redis.on('error', (error: Error & { lastNodeError?: Error }) => {
     broken = error.lastNodeError ?? error
   })
   try {
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', end)
     await redis.connect()
     // Only the first command reports a wrong password.
     await redis.ping()
     return redis
   } catch (error) {
+    signal?.removeEventListener('abort', end)
     redis.disconnect()
     throw brokerError(settings, broken ?? (error as Error))
   }
@@ -108,8 +123,10 @@ function judgingMasters(guard: Guard): (at: string) => null {
 function optionsOf({ username, password }: RedisServer | RedisSettings): RedisOptions {
   return {
     connectionName: 'plantgw',
-    connectTimeout: 5_000,
-    commandTimeout: 5_000,
+    connectTimeout: TIMEOUT,
+    commandTimeout: TIMEOUT,
+    // Milliseconds for the server to close the connection, too; one that is silent does not.
+    disconnectTimeout: 100,
     // It asks by INFO, which users of ACLs may not be allowed.
     enableReadyCheck: false,
     disableClientInfo: true,
@@ -134,7 +151,7 @@ export async function publish(settings: RedisSettings, text: string, guard?: Gua
   for (let attempt = 0; ; attempt++) {
     let redis: Redis
     try {
-      redis = await connectRedis(settings, attempt, guard)
+      redis = await connectRedis(settings, { attempt, guard })
     } catch (error) {
       if (attempt + 1 < addresses) continue
       throw error

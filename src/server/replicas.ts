@@ -282,7 +282,7 @@ async function tell(
     method: context.method,
     target: context.target(),
     headers: { ...context.headers, 'x-request-id': context.requestId },
-    client: encodeClient(context.socket, context.forwarded),
+    client: encodeClient(context.clientConnection ?? context.socket, context.forwarded),
     body,
     signal: new AbortController().signal,
     onEnd() {},

@@ -43,7 +43,7 @@ class PollingWatch implements StoreWatch {
   private timer: NodeJS.Timeout | undefined
   private failures = 0
   private notBefore = 0
-  private listener: { close(): Promise<void> } | undefined
+  private listener: { close(): void } | undefined
 
   constructor(
     private readonly store: ConfigurationStore,
@@ -76,7 +76,7 @@ class PollingWatch implements StoreWatch {
   async close(): Promise<void> {
     this.closed = true
     clearTimeout(this.timer)
-    await this.listener?.close()
+    this.listener?.close()
   }
 
   private begin(trigger: string): void {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import { type Kysely, type Migration, type QueryExecutorProvider, sql, type Transaction } from 'kysely'
 import { DEFAULT_TENANT, type Identity, qualifiedName } from '../config/index.ts'
-import { retryPause } from '../net/index.ts'
-import { unexpected } from '../telemetry/unexpected.ts'
+import { lastingConnection } from '../net/index.ts'
 import { type DatabaseType, LIMITS, openDatabase } from './database.ts'
 import {
   byName,
@@ -276,80 +275,39 @@ export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
   await sql`select pg_notify(${CHANNEL}, '')`.execute(trx)
 }
 
-interface Listener {
-  close(): Promise<void>
-}
-
 /**
  * Listens to `tellChange` on a connection of its own, and reconnects. Changes while disconnected are not reported, so
  * `then` is also called when the connection is lost and when it is back.
  * @param url with the credentials
  * @param then must not throw
  */
-export function listenForChanges(url: string, then: () => void): Listener {
-  let closed = false
-  let timer: NodeJS.Timeout | undefined
-  let failures = 0
-  let end = async () => {}
-
-  function begin(): void {
-    connect().catch(unexpected('the store of configurations'))
-  }
-
-  async function connect(): Promise<void> {
-    const { default: pg } = await import('pg')
-    if (closed) return
-    const socket = new Socket()
-    const client = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: 10_000,
-      keepAlive: true,
-      application_name: 'plantgw listens',
-      stream: () => socket,
-    })
-    let probe: NodeJS.Timeout | undefined
-    let since: number | undefined
-    let over = false
-    const lost = () => {
-      if (over) return
-      over = true
-      clearInterval(probe)
-      socket.destroy()
-      if (closed) return
-      // A connection that soon breaks counts as a failed attempt.
-      if (since !== undefined && performance.now() - since > LONGEST_PAUSE) failures = 0
-      timer = setTimeout(begin, retryPause(failures++, LONGEST_PAUSE))
-      if (since !== undefined) then()
-    }
-    end = async () => {
-      clearInterval(probe)
-      const limit = setTimeout(() => socket.destroy(), 1_000)
-      if (since !== undefined && !over) await client.end().catch(() => {})
-      clearTimeout(limit)
-      socket.destroy()
-    }
-    client.on('error', lost).on('end', lost).on('notification', then)
-    try {
+export function listenForChanges(url: string, then: () => void): { close(): void } {
+  return lastingConnection({
+    name: 'the store of configurations',
+    longestPause: LONGEST_PAUSE,
+    async connect(_attempt, signal, lose) {
+      const { default: pg } = await import('pg')
+      signal.throwIfAborted()
+      const socket = new Socket()
+      signal.addEventListener('abort', () => socket.destroy())
+      const client = new pg.Client({
+        connectionString: url,
+        connectionTimeoutMillis: 5_000,
+        query_timeout: 10_000,
+        keepAlive: true,
+        application_name: 'plantgw listens',
+        stream: () => socket,
+      })
+      const lost = () => lose(new Error('the connection was closed'))
+      client.on('error', lost).on('end', lost).on('notification', then)
       await client.connect()
       await client.query(`listen ${CHANNEL}`)
-    } catch {
-      return lost()
-    }
-    if (closed) return void socket.destroy()
-    since = performance.now()
-    probe = setInterval(() => client.query('select 1').catch(lost), 30_000)
-    then()
-  }
-
-  begin()
-  return {
-    async close() {
-      closed = true
-      clearTimeout(timer)
-      await end()
+      return client
     },
-  }
+    probe: (client) => client.query('select 1'),
+    onUp: then,
+    onDown: then,
+  })
 }
 
 /** The tables, as they are after all migrations. */

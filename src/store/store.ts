@@ -84,7 +84,7 @@ export interface ConfigurationStore {
    * Calls `then` soon after any change, and when changes may have been missed; spurious calls are
    * possible. Only for stores whose server notifies; `close` of the returned object ends it.
    */
-  listen?(then: () => void): { close(): Promise<void> }
+  listen?(then: () => void): { close(): void }
   /** May be called twice. */
   close(): Promise<void>
 }

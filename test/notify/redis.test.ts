@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
@@ -229,4 +231,19 @@ test('a gateway listens to the notifiers of its configurations, as long as it se
   await gateway.until(/"changed":\["a"\]/)
   // It has left the topic.
   while (Number(((await server.command('pubsub', 'numsub', 'own')) as unknown[])[1]) !== 0);
+})
+
+test('a start that fails ends, although Redis or its sentinel never answers', async (t) => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  t.after(() => silent.close())
+  await once(silent, 'listening')
+  const addr = `127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const folder = temporaryFolder(t)
+  const [settings, file] = [join(folder, 'plantgw.yml'), join(folder, 'a.yaml')]
+  writeFileSync(file, configuration('a').replace('server: s', 'server: missing'))
+  for (const redis of [{ addr }, { addr, cluster_type: 'sentinel', master_name: 'plants' }]) {
+    writeFileSync(settings, JSON.stringify({ redis }))
+    const { code, stderr } = await run(t, ['serve', file, '-s', settings, '--port', '0'])
+    assert.equal(code, 1, stderr)
+  }
 })

@@ -1,0 +1,84 @@
+import { unexpected } from '../telemetry/unexpected.ts'
+import { retryPause } from './breaker.ts'
+
+/** Milliseconds between probes of a connection. */
+const PROBE = 30_000
+
+interface LastingOptions<Connection> {
+  /** Names it in reports of internal errors. */
+  name: string
+  /** Milliseconds between attempts to connect at most. A connection that breaks sooner counts as a failed attempt. */
+  longestPause: number
+  /**
+   * @param attempt counts the failures since the last connection that lasted
+   * @param signal aborts when the attempt or the connection is given up: then ends all that was made
+   * @param lose reports that the connection broke
+   */
+  connect(attempt: number, signal: AbortSignal, lose: (error: Error) => void): Promise<Connection>
+  /** Asks something harmless; a rejection means that the connection is lost. Absent: it is never asked. */
+  probe?(connection: Connection): Promise<unknown>
+  /** Must not throw. @param wasLost whether `onDown` was called before */
+  onUp(wasLost: boolean): void
+  /** Called once for each outage. Must not throw. */
+  onDown(error: Error): void
+}
+
+/** A connection that is made again, after growing pauses, whenever it is lost. */
+export interface LastingConnection<Connection> {
+  /** Undefined: it is lost, or not made yet. */
+  current(): Connection | undefined
+  close(): void
+}
+
+export function lastingConnection<Connection>(
+  options: LastingOptions<Connection>,
+): LastingConnection<Connection> {
+  const { name, longestPause, connect, probe, onUp, onDown } = options
+  let current: Connection | undefined
+  let attempts = 0
+  let isLost = false
+  let timer: NodeJS.Timeout | undefined
+  let giveUp = new AbortController()
+
+  async function attempt(): Promise<void> {
+    const own = new AbortController()
+    giveUp = own
+    let since: number | undefined
+    const lose = (error: Error) => {
+      if (own.signal.aborted) return
+      own.abort()
+      current = undefined
+      if (since !== undefined && performance.now() - since > longestPause) attempts = 0
+      if (!isLost) onDown(error)
+      isLost = true
+      timer = setTimeout(begin, retryPause(attempts++, longestPause))
+    }
+    let made: Connection
+    try {
+      made = await connect(attempts, own.signal, lose)
+    } catch (error) {
+      return lose(error as Error)
+    }
+    if (own.signal.aborted) return
+    since = performance.now()
+    current = made
+    const probing = probe && setInterval(() => probe(made).catch(lose), PROBE)
+    own.signal.addEventListener('abort', () => clearInterval(probing))
+    onUp(isLost)
+    isLost = false
+  }
+
+  function begin(): void {
+    attempt().catch(unexpected(name))
+  }
+
+  begin()
+  return {
+    current: () => current,
+    close() {
+      clearTimeout(timer)
+      giveUp.abort()
+      current = undefined
+    },
+  }
+}
