@@ -69,7 +69,8 @@ export class Recorder implements CallRecorder, CallHistory {
     const begin = performance.now()
     const { onRecorded } = context
     const exchanges: Exchange[] = []
-    if (this.contents || onRecorded) call.onExchange = (exchange) => void exchanges.push(exchange)
+    const keepsContents = this.contents || onRecorded !== undefined
+    if (keepsContents) call.onExchange = (exchange) => void exchanges.push(exchange)
     return ({ text, end }) => {
       const ms = performance.now() - begin
       const { tenant, prefix } = call.callLog
@@ -90,10 +91,12 @@ export class Recorder implements CallRecorder, CallHistory {
         traceId: request.span?.traceId,
         sentTo: this.contents ? exchanges.at(-1)?.to : undefined,
       }
-      const contents = { params: stringify(params), exchanges, answer: text }
-      onRecorded?.({ ...recorded, contents: bounded(contents) })
       this.#count(recorded, { answered: text?.length ?? 0, saved: end.savedChars ?? 0 })
-      this.#add(this.contents ? { ...recorded, contents: withoutLogins(bounded(contents)) } : recorded)
+      const contents = keepsContents
+        ? bounded({ params: stringify(params), exchanges, answer: text })
+        : undefined
+      if (contents) onRecorded?.({ ...recorded, contents })
+      this.#add(contents && this.contents ? { ...recorded, contents: withoutLogins(contents) } : recorded)
     }
   }
 
