@@ -5,8 +5,7 @@ import { approvalMessage } from './approval-message.ts'
 import type { Call, Middleware } from './call.ts'
 import type { ApprovalOutcome } from './call-log.ts'
 import { Fault } from './fault.ts'
-import { sourceOf } from './list-source.ts'
-import { listedTool } from './listed-tools.ts'
+import { listedTool, listSource } from './listed-tools.ts'
 import { INVALID_PARAMS } from './protocol.ts'
 
 /** Asks a person, through the calling client, to approve calls of tools that may be destructive. */
@@ -32,7 +31,7 @@ async function unapproved(call: Call): Promise<Answer | undefined> {
   const { name } = call.request.params
   if (typeof name !== 'string')
     return errorAnswer(call, { code: INVALID_PARAMS, message: 'params.name must be a string' })
-  const listed = await listedTool(name, sourceOf(call))
+  const listed = await listedTool(name, listSource(call))
   if (listed instanceof Fault) return faultAnswer(call, listed)
   const { tool } = listed
   // The hints of an unlisted tool are unknown, so its call is refused.

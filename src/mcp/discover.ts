@@ -16,8 +16,7 @@ import { pause, shorten } from '../text/index.ts'
 import { type Answer, errorAnswer, faultAnswer, ownResult, resultAnswer } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
-import { sourceOf } from './list-source.ts'
-import { type ListedTools, listedTool, listedTools } from './listed-tools.ts'
+import { type ListedTools, listedTool, listedTools, listSource } from './listed-tools.ts'
 import type { Listing } from './listing.ts'
 import { refusal } from './permit.ts'
 import { INVALID_PARAMS } from './protocol.ts'
@@ -34,7 +33,7 @@ export const discovery: Middleware = async (call, next) => {
   const { request } = call
   const { method, params, via } = request
   const policy = call.context.discovery as Discovery
-  const source = sourceOf(call)
+  const source = listSource(call)
   const isList = method === 'tools/list'
   // A client asks for the list again after `list_changed`, so it gets a fresh one.
   const found =

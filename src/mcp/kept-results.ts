@@ -114,85 +114,34 @@ export class KeptResults {
   }
 }
 
-/** Milliseconds for which a parsed result is cached after reading, unless the memory is needed. */
-const STAYS_PARSED = 1_000
-
-/** A parsed result that is being read. */
-interface Reading {
-  value: Json | undefined
-  isParsed: boolean
-  readers: number
-  /** Resolves when the last reader is done. */
-  last: Promise<unknown>
-  /** Bytes of the parsed value. */
-  readonly size: number
-  reservation: MemoryReservation
-  timer: NodeJS.Timeout | undefined
-}
-
-const readings = new WeakMap<KeptResult, Reading>()
+/** The reading under way of each result. */
+const readings = new WeakMap<KeptResult, Promise<unknown>>()
 
 /**
- * Reads a result; concurrent readers are queued and share one parsed value. Undefined: no memory to parse it.
+ * Reads a result after its other readers, so that only one of them holds the parsed value. Undefined: no memory to
+ * parse it.
  * @param quotaKey charged for the memory
  */
-export async function readInTurn<T>(
+export function readInTurn<T>(
   result: KeptResult,
   quotaKey: string,
   read: (value: Json | undefined) => Promise<T>,
 ): Promise<T | undefined> {
-  const reading = readings.get(result) ?? newReading(result)
-  if (reading.readers === 0) {
-    reading.reservation.close()
-    clearTimeout(reading.timer)
-    reading.reservation = memory.reserve(quotaKey)
-    readings.set(result, reading)
-    if (!reading.reservation.add(reading.size)) {
-      readings.delete(result)
-      return undefined
-    }
-  }
-  reading.readers++
-  const own = reading.last.then(async () => {
-    await pause()
-    if (!reading.isParsed) {
-      reading.value = jsonIn(result.text)
-      reading.isParsed = true
+  const reading = (readings.get(result) ?? Promise.resolve()).then(async () => {
+    const reservation = memory.reserve(quotaKey)
+    try {
+      if (!reservation.add(parsedSize(result.text))) return undefined
       await pause()
+      const value = jsonIn(result.text)
+      await pause()
+      return await read(value)
+    } finally {
+      reservation.close()
     }
-    return read(reading.value)
   })
-  reading.last = own
-    .catch(() => {})
-    .then(() => {
-      if (--reading.readers === 0) rest(result, quotaKey, reading)
-    })
-  return own
-}
-
-function newReading({ text }: KeptResult): Reading {
-  const size = parsedSize(text)
-  const last = Promise.resolve()
-  return {
-    value: undefined,
-    isParsed: false,
-    readers: 0,
-    last,
-    size,
-    reservation: memory.reserve(),
-    timer: undefined,
-  }
-}
-
-/** Caches the parsed value for a moment, unless the memory is needed. */
-function rest(result: KeptResult, quotaKey: string, reading: Reading): void {
-  const drop = () => {
-    clearTimeout(reading.timer)
-    readings.delete(result)
-    reading.reservation.close()
-  }
-  reading.reservation.close()
-  reading.reservation = memory.spare(quotaKey, drop)
-  reading.timer = setTimeout(drop, STAYS_PARSED).unref()
-  if (!reading.reservation.add(reading.size)) drop()
+  readings.set(
+    result,
+    reading.catch(() => {}),
+  )
+  return reading
 }

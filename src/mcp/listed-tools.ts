@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
 import { paced } from '../text/index.ts'
+import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
 import { METHOD_NOT_FOUND, omit } from './protocol.ts'
 
@@ -15,9 +16,6 @@ export interface ListedTools {
   readonly size: number
 }
 
-/** Requests a page of `tools/list`; the response is the one the client would see. */
-export type AskList = (params: JsonObject) => Promise<JsonObject | Fault>
-
 /** Which list is meant, and how to read it. */
 export interface ListSource {
   /** Object that provides the list; the cached list is freed with it. */
@@ -30,7 +28,18 @@ export interface ListSource {
   rules: string
   /** The list cannot change while its provider is served. */
   stands?: true
-  ask: AskList
+  /** Requests a page of `tools/list`; the response is the one the client would see. */
+  ask(params: JsonObject): Promise<JsonObject | Fault>
+}
+
+/** Source of the tool list that the client of a call sees. */
+export function listSource(call: Call): ListSource {
+  const { of, among, key, kind } = call.viewer
+  const rules = call.context.permissions?.key() ?? ''
+  const ask: ListSource['ask'] = (params) => call.inquire('tools/list', params)
+  return among.listsAlike
+    ? { of, among, viewer: `${kind} ${rules}`, rules, stands: true, ask }
+    : { of, among, viewer: key, rules, ask }
 }
 
 /** Milliseconds for which a list is cached, unless `list_changed` comes earlier. */
@@ -135,7 +144,7 @@ function makeRoom(byViewer: ByViewer): void {
   while (byViewer.size > MAX_LISTS) byViewer.delete(byViewer.keys().next().value as string)
 }
 
-async function fetchAll(ask: AskList, byDigest: ByDigest): Promise<ListedTools | Fault> {
+async function fetchAll(ask: ListSource['ask'], byDigest: ByDigest): Promise<ListedTools | Fault> {
   const tools: Json[] = []
   let rest: JsonObject | undefined
   let cursor: Json | undefined

@@ -67,6 +67,11 @@ export class PendingInput<Value> {
     return true
   }
 
+  /** The entries of a quota key. */
+  count(quotaKey: string): number {
+    return this.#shares.get(quotaKey)?.size ?? 0
+  }
+
   /** Expires an entry early. */
   expire(handle: string): void {
     this.#waiting.get(handle)?.expire()

@@ -1,6 +1,7 @@
 import { type JsonObject, stringify } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import type { Answer } from './answer.ts'
+import { ELICIT, outcomeOfAnswer } from './approval.ts'
 import type { BackendSession } from './backend.ts'
 import { Call, type CallParts, type ElicitationOutcome, type Viewer } from './call.ts'
 import { Fault } from './fault.ts'
@@ -8,8 +9,7 @@ import type { Listing } from './listing.ts'
 import { visitRequired } from './login.ts'
 import { OwnCall } from './own-call.ts'
 import { has, messageOf, metaOf, ownRequest, progressTokenOf, type SessionRevision } from './protocol.ts'
-import type { OwnAnswer } from './questions.ts'
-import { askInSession } from './session-approval.ts'
+import { MAX_QUESTIONS, type OwnAnswer } from './questions.ts'
 import type { Reply } from './stream.ts'
 
 /** A progress token that no message has. */
@@ -112,31 +112,28 @@ export class SessionCall extends Call {
   }
 
   async ask(params: JsonObject): Promise<ElicitationOutcome> {
-    const { elicits, revision } = this.session
-    return askInSession(
-      {
-        elicits,
-        revision,
-        isReachable: () => this.session.isReachable(this),
-        send: (method, given) => this.session.ask(this, method, given),
-      },
-      params,
-    )
+    const { session } = this
+    // Earlier revisions have no elicitation, whatever the client declares.
+    if (!session.elicits || !has('elicitation', session.revision)) return { outcome: 'unavailable' }
+    return session.isReachable(this)
+      ? this.elicit(params)
+      : unavailable('the client accepts no text/event-stream, on which it could be asked')
   }
 
   override async visit(params: JsonObject): Promise<ElicitationOutcome | Answer> {
     const { session } = this
     if (!has('urlElicitation', session.revision)) return { outcome: 'unavailable' }
-    if (!session.visits || !session.isReachable(this)) return visitRequired(this, params)
-    return askInSession(
-      {
-        elicits: true,
-        revision: session.revision,
-        isReachable: () => true,
-        send: (method, given) => session.ask(this, method, given),
-      },
-      params,
-    )
+    return session.visits && session.isReachable(this) ? this.elicit(params) : visitRequired(this, params)
+  }
+
+  private async elicit(params: JsonObject): Promise<ElicitationOutcome> {
+    const answer = await this.session.ask(this, ELICIT, params)
+    if (answer === 'busy')
+      return unavailable(`${MAX_QUESTIONS} questions wait for the client already: answer those first`)
+    if (answer === 'timeout') return { outcome: 'timeout' }
+    if (answer && 'error' in answer)
+      return unavailable('the client answered the question with an error: use one that can ask')
+    return { outcome: outcomeOfAnswer(answer?.result) }
   }
 
   inquire(method: string, params: JsonObject): Promise<JsonObject | Fault> {
@@ -163,4 +160,8 @@ export class SessionCall extends Call {
     const seconds = timeout / 1000
     this.abortWith(new Fault('timeout', `No response from the server for ${seconds} s; the call timed out`))
   }
+}
+
+function unavailable(why: string): ElicitationOutcome {
+  return { outcome: 'unavailable', why }
 }

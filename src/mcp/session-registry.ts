@@ -5,14 +5,15 @@ import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { groupBy } from '../text/index.ts'
-import { Approvals } from './approvals.ts'
 import type { KeptStream } from './backend.ts'
 import type { CallLog } from './call-log.ts'
 import type { Fault } from './fault.ts'
 import { InFlight } from './in-flight.ts'
 import { KeptResults } from './kept-results.ts'
+import { PendingInput } from './pending-input.ts'
 import { type ListKind, notificationText, type Request, SUBSCRIPTION_ID } from './protocol.ts'
 import { Session, type SessionFacts } from './session.ts'
+import type { ParkedCall } from './stateless-approval.ts'
 
 /** A `subscriptions/listen` stream of a stateless client. */
 export interface Listener {
@@ -57,7 +58,7 @@ export class SessionRegistry {
   private readonly maxSessions: number
   private readonly answerTime: number | undefined
   /** Stateless calls that wait for approval. */
-  readonly approvals: Approvals
+  readonly approvals: PendingInput<ParkedCall>
   /** Cut-off parts of results. */
   readonly results = new KeptResults()
   private readonly quota: Quota
@@ -79,7 +80,7 @@ export class SessionRegistry {
   constructor(options: SessionRegistryOptions = {}) {
     const { idleTimeout = 3_600_000, givesWay = 60_000, keepAlive = 15_000, answerTime } = options
     this.answerTime = answerTime
-    this.approvals = new Approvals(answerTime)
+    this.approvals = new PendingInput(answerTime)
     const { maxSessions } = { ...DEFAULT_LIMITS, ...options }
     this.idleTimeout = idleTimeout
     this.givesWay = givesWay

@@ -2,7 +2,6 @@ import type { HttpResponse } from '../access/http-response.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { type Answer, errorAnswer, resultAnswer } from './answer.ts'
 import { CANNOT_ASK, ELICIT, ELICITATION, messageFor, outcomeOfAnswer } from './approval.ts'
-import type { ParkedCall } from './approvals.ts'
 import type { Call, ElicitationOutcome } from './call.ts'
 import { type ApprovalOutcome, LoggedRequest } from './call-log.ts'
 import { declares, missingCapability } from './client-capabilities.ts'
@@ -30,6 +29,14 @@ import { MAX_QUESTIONS } from './questions.ts'
 const PREFIX = 'approval.'
 /** Key of the question in `inputRequests`. */
 const KEY = 'approval'
+
+/** A call that waits for its client. */
+export interface ParkedCall {
+  /** Whether a person has approved it, and the server now asks for more input. */
+  approved: boolean
+  /** The server's `requestState`. */
+  inner?: Json | undefined
+}
 
 /** A request for the backend, and the client's answer. */
 export interface Resumed {
@@ -84,7 +91,7 @@ export function askStateless(
     call.approval = 'unavailable'
     return errorAnswer(call, error, { outcome: 'refused', failure: error.message, denied: 'approval' })
   }
-  const requestState = park(call, endpoint, { approved: false, onUnanswered: unanswered(call) })
+  const requestState = park(call, endpoint, { approved: false }, unanswered(call))
   if (requestState === undefined)
     return {
       outcome: 'unavailable',
@@ -117,16 +124,18 @@ export function keepsApproval(call: Call, endpoint: Endpoint, answer: Answer): A
   return { ...answer, text: stringify({ ...raw, result: { ...raw.result, requestState } }) }
 }
 
-/** Stores a call; returns its `requestState`. */
+/** Stores a call; returns its `requestState`, or undefined if too many calls of the same quota key wait. */
 function park(
   { context, request }: Call,
   endpoint: Endpoint,
-  parked: Omit<ParkedCall, 'quotaKey'>,
+  parked: ParkedCall,
+  onUnanswered = () => {},
 ): string | undefined {
-  const { lease, replicas } = context
-  const { quotaKey } = lease
-  const handle = endpoint.registry.approvals.add({ quotaKey, ...parked }, boundTo(request, endpoint))
-  return handle === undefined ? undefined : PREFIX + (replicas?.seal(handle) ?? handle)
+  const { approvals } = endpoint.registry
+  const { quotaKey } = context.lease
+  if (approvals.count(quotaKey) >= MAX_QUESTIONS) return undefined
+  const handle = approvals.add(parked, boundTo(request, endpoint), quotaKey, onUnanswered)
+  return PREFIX + (context.replicas?.seal(handle) ?? handle)
 }
 
 /** Digest of prefix, caller and call. */

@@ -270,15 +270,16 @@ export class StreamReply implements Reply {
 }
 
 /** The reply to a stateless request over stdio. */
-export class LineReply implements StatelessReply<undefined> {
+export class LineReply extends StreamReply implements StatelessReply<undefined> {
   readonly response: Promise<undefined>
   private settle!: () => void
   private over = false
 
   constructor(
     private readonly context: Pick<RequestContext, 'onGone'>,
-    private readonly stream: Pick<ClientStream, 'send'>,
+    stream: Pick<ClientStream, 'send'>,
   ) {
+    super(stream)
     this.response = new Promise((resolve) => {
       this.settle = () => resolve(undefined)
     })
@@ -292,25 +293,20 @@ export class LineReply implements StatelessReply<undefined> {
     })
   }
 
-  canStream(): boolean {
+  override canStream(): boolean {
     return !this.over
   }
-  canResume(): boolean {
-    return false
+  override message(text: string): void {
+    if (!this.over) super.message(text)
   }
-  message(text: string): void {
-    if (!this.over) this.stream.send(text)
-  }
-  answer(text: string): void {
+  override answer(text: string): void {
     this.message(text)
     this.end()
   }
-  end(): void {
+  override end(): void {
     this.over = true
     this.settle()
   }
-  write(): void {}
-  sendEventId(): void {}
 }
 
 const NO_ROOM = errorText(null, {
@@ -322,6 +318,8 @@ const NO_ROOM = errorText(null, {
 export class BatchReply implements Reply {
   /** Answers held until all are complete; undefined once they are sent as events. */
   private waiting: string[] | undefined = []
+  /** One error took the place of all answers. */
+  private isRefused = false
   private readonly reservation: MemoryReservation
   private readonly release: () => void
 
@@ -351,15 +349,19 @@ export class BatchReply implements Reply {
   }
 
   answer(text: string): void {
-    const { reply, waiting } = this
-    if (waiting && !this.reservation.add(text.length)) {
-      reply.answer(NO_ROOM, 503)
-      this.release()
-      return
-    }
-    if (waiting) waiting.push(text)
-    else reply.message(text)
+    if (!this.isRefused) this.take(text)
     this.end()
+  }
+
+  private take(text: string): void {
+    if (!this.waiting) this.reply.message(text)
+    else if (this.reservation.add(text.length)) this.waiting.push(text)
+    else {
+      // A client cannot use a part of the array.
+      this.reply.answer(NO_ROOM, 503)
+      this.waiting = undefined
+      this.isRefused = true
+    }
   }
 
   end(): void {
