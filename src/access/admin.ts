@@ -63,8 +63,12 @@ function isAtThisMachine({ headers, rawHeaders, version, isLocal }: Asker): bool
   if (version === '1.0') return false
   const names = rawHeaders?.filter((_, i) => i % 2 === 0) ?? Object.keys(headers)
   if (names.some(isSignOfProxy)) return false
-  // `none`: the user typed the address.
-  const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
+  if (isFromOtherSite(headers)) return false
   return origin === undefined || origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase()
+}
+
+/** Whether a browser sent the request for a page of another origin (Fetch Metadata, `Sec-Fetch-Site`). */
+export function isFromOtherSite({ 'sec-fetch-site': site }: Asker['headers']): boolean {
+  // `none`: the user typed the address.
+  return site !== undefined && site !== 'same-origin' && site !== 'none'
 }

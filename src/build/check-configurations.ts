@@ -46,7 +46,7 @@ export async function check(
   const rules = rulesOf(options.settings)
   const reading = await readConfigurations(paths, options.env, { ...rules, ...(stdin && { stdin }) })
   const { configurations, sources } = reading
-  const { prepared, ...made } = await examine(reading, options, [])
+  const { prepared, ...made } = await examine(reading, options)
   const advice = practice ? configurations.flatMap((read) => adviceOn(read, prepared, practice)) : []
   const unread = [
     ...configurations.filter(({ configuration }) => !configuration),
@@ -57,30 +57,34 @@ export async function check(
 }
 
 /**
- * The same of configurations that were read already.
- * @param beside what will be served besides; what is wrong with it, or only within it, is not told
+ * Finds the same in configurations that were read already, each by itself.
+ * @param beside the other configurations that will be served; only clashes with them are reported
  */
 export async function checkReading(
   reading: ReadConfigurationsResult,
   options: CheckOptions,
-  beside: readonly Source[] = [],
+  beside: readonly Source[],
 ): Promise<Loaded> {
-  const { findings, sources } = await examine(reading, options, beside)
-  return { findings, sources }
+  const rules = rulesOf(options.settings)
+  const own = new Set(reading.sources.keys())
+  const fresh = reading.configurations.flatMap(({ configuration }) => configuration ?? [])
+  const others = mayClash(fresh, beside).map((source) => readConfiguration(source, options.env, rules))
+  const together = checkTogether([...others, ...reading.configurations], rules)
+  const added = together.filter(({ file }) => own.has(file))
+  const { findings, sources } = await examine(
+    { ...reading, findings: [...reading.findings, ...added] },
+    options,
+  )
+  return {
+    findings,
+    sources: new Map([...sources, ...beside.map(({ file, text }) => [file, text] as const)]),
+  }
 }
 
 async function examine(
   reading: ReadConfigurationsResult,
   { env, settings }: CheckOptions,
-  beside: readonly Source[],
 ): Promise<Loaded & { prepared: ReadonlyMap<string, Prepared> }> {
-  const own = new Set(reading.sources.keys())
-  const fresh = reading.configurations.flatMap(({ configuration }) => configuration ?? [])
-  const others = mayClash(fresh, beside).map((source) => readConfiguration(source, env, rulesOf(settings)))
-  const together = others.length
-    ? checkTogether([...others, ...reading.configurations], rulesOf(settings))
-    : []
-  const findings = [...reading.findings, ...together.filter(({ file }) => own.has(file))]
   const context = {
     env,
     limits: settings?.limits ?? DEFAULT_LIMITS,
@@ -90,10 +94,8 @@ async function examine(
     ...(settings?.tenants && { tenants: settings.tenants }),
     proxies: new Map(),
   }
-  const told = { ...reading, findings }
-  const made = await assemble(told, new Map(), context)
-  const sources = new Map([...reading.sources, ...beside.map(({ file, text }) => [file, text] as const)])
-  return { findings: everything(told, made.findings), sources, prepared: made.prepared }
+  const { findings, prepared } = await assemble(reading, new Map(), context)
+  return { findings: everything(reading, findings), sources: new Map(reading.sources), prepared }
 }
 
 /** Paths that the gateway keeps for itself. */

@@ -1,7 +1,7 @@
-import type { Router } from '../config/index.ts'
+import type { Router, TenantSettings } from '../config/index.ts'
 import type { FindingCode, Path, Reporter } from '../findings/index.ts'
 import { quote } from '../text/index.ts'
-import type { Context, Read } from './check.ts'
+import type { CheckOptions, Context, Read } from './check.ts'
 
 /** Something that only one configuration may have, such as a name or a prefix. */
 export interface Claim {
@@ -59,10 +59,12 @@ export function checkPrefixes(
 }
 
 /** Exclusive paths of each router: `/mcp` below its prefix, and `/sse` and `/message` below that or another. */
-export function prefixClaims({ configuration, isRepaired }: Read): Claim[][] {
+export function prefixClaims({ configuration, isRepaired }: Read, { tenants }: CheckOptions): Claim[][] {
   return configuration.routers.flatMap(({ prefix, ssePrefix }, i) => {
     const path = ['routers', i]
     if (isRepaired([...path, 'prefix']) || isRepaired([...path, 'ssePrefix'])) return []
+    // A tenant must not learn of the prefixes of others.
+    if (isForbidden(prefix, configuration.tenant, tenants)) return []
     const claim = (kind: string, key: string, value: string): Claim => ({
       key: `${kind} ${comparable(value)}`,
       value,
@@ -78,6 +80,12 @@ export function prefixClaims({ configuration, isRepaired }: Read): Claim[][] {
       ssePrefix === undefined ? claim('sse', 'prefix', prefix) : claim('sse', 'ssePrefix', ssePrefix)
     return [[claim('mcp', 'prefix', prefix), sse]]
   })
+}
+
+/** Whether the settings give a prefix to another tenant. */
+function isForbidden(prefix: string, tenant: string, tenants: readonly TenantSettings[] = []): boolean {
+  const own = tenants.find(({ name }) => name === tenant)
+  return own ? !isBelow(prefix, own.prefix) : tenants.some((other) => isBelow(prefix, other.prefix))
 }
 
 function comparable(prefix: string): string {

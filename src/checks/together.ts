@@ -17,7 +17,7 @@ export interface OwnResult {
 
 export function checkOne(read: Read, options: CheckOptions): OwnResult {
   const findings = runChecks(REFERENCE_CHECKS, read, options)
-  return { findings, claims: [...nameClaims(read, options), ...prefixClaims(read)] }
+  return { findings, claims: [...nameClaims(read, options), ...prefixClaims(read, options)] }
 }
 
 function nameClaims({ configuration, isRepaired }: Read, { tenants }: CheckOptions): Claim[][] {

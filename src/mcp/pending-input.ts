@@ -91,6 +91,14 @@ export class PendingInput<Value> {
   }
 }
 
+/** A stateless call that waits for a person's approval, or for the client's answer after it. */
+export interface ParkedCall {
+  /** Whether a person has approved it, and the server now asks for more input. */
+  approved: boolean
+  /** The server's `requestState`. */
+  inner?: Json | undefined
+}
+
 /** A digest of a request without the members that differ between retries (2026-07-28, Server Requirements). */
 export function digestOfRequest({ method, params }: Request, more: readonly Json[]): string {
   const own = withSortedKeys(omit(params, '_meta', 'inputResponses', 'requestState'))

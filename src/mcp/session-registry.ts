@@ -10,10 +10,9 @@ import type { CallLog } from './call-log.ts'
 import type { Fault } from './fault.ts'
 import { InFlight } from './in-flight.ts'
 import { KeptResults } from './kept-results.ts'
-import { PendingInput } from './pending-input.ts'
+import { type ParkedCall, PendingInput } from './pending-input.ts'
 import { type ListKind, notificationText, type Request, SUBSCRIPTION_ID } from './protocol.ts'
 import { Session, type SessionFacts } from './session.ts'
-import type { ParkedCall } from './stateless-approval.ts'
 
 /** A `subscriptions/listen` stream of a stateless client. */
 export interface Listener {

@@ -8,7 +8,7 @@ import { declares, missingCapability } from './client-capabilities.ts'
 import type { RequestContext } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { json } from './http.ts'
-import { digestOfRequest, UNKNOWN_STATE } from './pending-input.ts'
+import { digestOfRequest, type ParkedCall, UNKNOWN_STATE } from './pending-input.ts'
 import {
   CLIENT_CAPABILITIES,
   errorText,
@@ -29,14 +29,6 @@ import { MAX_QUESTIONS } from './questions.ts'
 const PREFIX = 'approval.'
 /** Key of the question in `inputRequests`. */
 const KEY = 'approval'
-
-/** A call that waits for its client. */
-export interface ParkedCall {
-  /** Whether a person has approved it, and the server now asks for more input. */
-  approved: boolean
-  /** The server's `requestState`. */
-  inner?: Json | undefined
-}
 
 /** A request for the backend, and the client's answer. */
 export interface Resumed {

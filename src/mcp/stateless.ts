@@ -2,14 +2,14 @@ import { HttpResponse } from '../access/http-response.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { type Answer, errorAnswer, resultAnswer } from './answer.ts'
+import { type Answer, errorAnswer, faultAnswer, resultAnswer } from './answer.ts'
 import type { KeptStream, StatelessServer } from './backend.ts'
 import { Call, type ElicitationOutcome, type Viewer } from './call.ts'
 import type { ApprovalOutcome } from './call-log.ts'
 import type { RequestContext } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
-import { faultResponse, notAcceptable, rpcError, takesEvents } from './http.ts'
+import { notAcceptable, rpcError, takesEvents } from './http.ts'
 import { type Listing, listingOf } from './listing.ts'
 import { visitStateless, withoutVisit } from './login.ts'
 import { checkStandardHeaders, mismatch, type ParamHeader } from './mirror.ts'
@@ -79,9 +79,9 @@ export async function answerStateless<Sent>(
   const refused = checkStateless(context, request)
   // Kept results need no server.
   const isOwn = !refused && context.results !== undefined && readsResult(request)
-  const server = isOwn ? NO_SERVER : await endpoint.backend.stateless(context, request, text, endpoint)
-  if (server instanceof Fault) return faultResponse(server, id)
-  if (server instanceof HttpResponse) return server
+  const found = isOwn ? NO_SERVER : await endpoint.backend.stateless(context, request, text, endpoint)
+  if (found instanceof HttpResponse) return found
+  const server = found instanceof Fault ? unreachable(found) : found
   const error = refused && (await versionError(refused, request, server))
   if (error) return rpcError(400, error, id)
   if (method === 'subscriptions/listen' && !takesEvents(context.headers.accept))
@@ -95,9 +95,14 @@ export async function answerStateless<Sent>(
 }
 
 const NO_SERVER: StatelessServer = {
-  versions: () => [],
+  versions: () => STATELESS_REVISIONS,
   paramHeaders: async () => [],
   request: async (call) => errorAnswer(call, { code: METHOD_NOT_FOUND, message: 'Method not found' }),
+}
+
+/** A server that cannot be asked: its calls are logged and recorded as those of other servers. */
+function unreachable(fault: Fault): StatelessServer {
+  return { ...NO_SERVER, request: async (call) => faultAnswer(call, fault) }
 }
 
 /** The error for a refused request; undefined if its version is one of the server's own. */

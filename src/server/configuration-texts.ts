@@ -149,7 +149,8 @@ export function createTexts(parts: TextsParts): ConfigurationTexts {
       return { text: shown, version, ...(why !== undefined && { readOnly: why }) }
     },
     async save(at, text, version, by) {
-      if (readOnly) return { refused: readOnly, findings: [] }
+      const why = readOnly ?? (await this.read(at))?.readOnly
+      if (why !== undefined) return { refused: why, findings: [] }
       const found = await check(at, text, by.tenant)
       return typeof found === 'string'
         ? { refused: found, findings: [] }

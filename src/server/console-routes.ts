@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { AdminPrincipal, Asker } from '../access/admin.ts'
+import { type AdminPrincipal, type Asker, isFromOtherSite } from '../access/admin.ts'
 import type { Logins } from '../access/failed-logins.ts'
 import { HttpResponse } from '../access/http-response.ts'
 import { memory } from '../access/memory.ts'
@@ -29,6 +29,8 @@ export async function consolePage(
 ): Promise<HttpResponse> {
   const { path, method } = c.req
   const below = path.slice(CONSOLE.length).replace(/^\//, '')
+  if (method !== 'GET' && method !== 'HEAD' && isFromOtherSite(headers))
+    return HttpResponse.json({ error: 403, message: 'A page of another origin sent the request' }, 403)
   const file = console.file(below)
   if (file) return file
   /** @returns the refusal of one login too many */

@@ -336,7 +336,8 @@ function membersOf(schema, value, change, context) {
       change(Object.keys(current).length ? current : undefined)
     }
     const place = { ...context, depth: context.depth + 1, key, isRequired: required.has(key) }
-    return fieldOf(property, current[key], changed, property?.title ?? key, place)
+    const own = Object.hasOwn(current, key) ? current[key] : undefined
+    return fieldOf(property, own, changed, property?.title ?? key, place)
   })
 }
 
