@@ -52,7 +52,7 @@ export interface CheckOptions {
 export interface Context {
   read: Read
   configuration: Configuration
-  /** Path of the current node; changes after the check returns. */
+  /** Path of the node. */
   path: Path
   options: CheckOptions
   /** Whether the value at a path was omitted or replaced, so that checks must ignore it. */
@@ -69,36 +69,42 @@ export function withoutEffect(path: Path, why: string, hint: string): Report {
   return { code: 'key-without-effect', path, message: `\`${path.at(-1)}\` has no effect ${why}`, hint }
 }
 
+/** A reporter of paths below a path. */
+export function reportBelow(path: Path, report: Reporter): Reporter {
+  return ({ related, ...one }) =>
+    report({
+      ...one,
+      path: [...path, ...one.path],
+      ...(related && { related: { ...related, path: [...path, ...related.path] } }),
+    })
+}
+
 /** Runs checks over one configuration. Reports at paths of repaired values are dropped. */
 export function runChecks(checks: Checks, read: Read, options: CheckOptions = {}): Finding[] {
   const { configuration, isRepaired } = read
   const findings: Finding[] = []
   const isUnset = unsetValues(read, read.findings)
-  const context = { read, configuration, path: [] as Path, options, isRepaired }
   const report: Reporter = (one) => {
-    const { path } = context
-    const at = [...path, ...one.path]
-    const about = [at, ...(one.missing ?? []).map((key) => [...at.slice(0, -1), key])]
-    if (about.some((path) => isRepaired(path) || isUnset(path))) return
-    const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
-    findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
+    const missing = (one.missing ?? []).map((key) => [...one.path.slice(0, -1), key])
+    if ([one.path, ...missing].some((path) => isRepaired(path) || isUnset(path))) return
+    findings.push(toFinding(one, read))
   }
-  for (const check of checks.configuration ?? []) check(configuration, report, context)
-  const visit = <K extends keyof Nodes>(kind: K, nodes: readonly Nodes[K][], path: Path) => {
+  const visit = <K extends keyof Nodes>(kind: K, node: Nodes[K], path: Path) => {
     const own: Checks[K] = checks[kind]
-    for (const [i, node] of own ? nodes.entries() : []) {
-      // One object for all nodes; checks must not keep it.
-      context.path = [...path, i]
-      for (const check of own!) check(node, report, context)
-    }
+    if (!own) return
+    const context = { read, configuration, path, options, isRepaired }
+    for (const check of own) check(node, reportBelow(path, report), context)
   }
+  visit('configuration', configuration, [])
   const { routers, servers, mcpServers, tools, prompts } = configuration
-  visit('router', routers, ['routers'])
-  visit('server', servers, ['servers'])
-  visit('mcpServer', mcpServers, ['mcpServers'])
-  visit('tool', tools, ['tools'])
-  for (const [i, { args }] of tools.entries()) visit('arg', args, ['tools', i, 'args'])
-  visit('prompt', prompts, ['prompts'])
+  for (const [i, router] of routers.entries()) visit('router', router, ['routers', i])
+  for (const [i, server] of servers.entries()) visit('server', server, ['servers', i])
+  for (const [i, server] of mcpServers.entries()) visit('mcpServer', server, ['mcpServers', i])
+  for (const [i, tool] of tools.entries()) {
+    visit('tool', tool, ['tools', i])
+    for (const [j, arg] of tool.args.entries()) visit('arg', arg, ['tools', i, 'args', j])
+  }
+  for (const [i, prompt] of prompts.entries()) visit('prompt', prompt, ['prompts', i])
   return findings
 }
 

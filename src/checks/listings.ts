@@ -9,9 +9,9 @@ import {
   type Servers,
   serversOf,
 } from '../config/index.ts'
-import { type Finding, type Reporter, reporter, suggest } from '../findings/index.ts'
+import { type Finding, type Reporter, reporter, type Suggestion, suggest } from '../findings/index.ts'
 import { counted, plural, quote, type Steps } from '../text/index.ts'
-import { type Read, toolNames } from './check.ts'
+import { type Read, reportBelow, toolNames } from './check.ts'
 import { MAX_TOOL_NAME } from './practice/naming.ts'
 
 /** Results for routers with lists of servers, which need all configurations. */
@@ -21,28 +21,57 @@ interface Listings {
   usedOf(read: Read): ReadonlySet<string>
 }
 
+/** A server of a router's list. */
+interface Listed extends FoundMember {
+  /** Its name as the router's configuration writes it. */
+  written: string
+  /** The names of its tools; undefined: known only at run time. */
+  tools: readonly string[] | undefined
+}
+
+type Suggest = (word: string, names: readonly string[]) => Suggestion
+
+/** Maximum pairs of words that one run compares. */
+const MAX_COMPARED = 1_000_000
+
 /** Checks routers with lists for unknown servers and tools, and for name clashes. */
 export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
   const findings: Finding[] = []
   const used = new Map<Read, Set<string>>()
-  const listing = reads.filter(hasListing)
+  const listing = reads.filter(({ configuration }) => configuration.routers.some(isListing))
   const tenants = listing.length ? byTenant(reads) : new Map<string, TenantServers>()
-  const budget = { left: 1_000_000 }
+  let compared = 0
+  const suggestWithin: Suggest = (word, names) => {
+    compared += names.length
+    return compared > MAX_COMPARED ? {} : suggest(word, names)
+  }
   for (const read of listing) {
     const { configuration, isRepaired } = read
     const known = tenants.get(configuration.tenant) as TenantServers
     const own = serversOf(configuration)
     for (const [i, router] of configuration.routers.entries()) {
-      if (!isListing(router) || isRepaired(['routers', i, 'server'])) continue
+      const path = ['routers', i, 'server']
+      if (!isListing(router) || isRepaired(path)) continue
       const { found, missing } = findMembers(router, own, reachesOut(router) ? known.servers : [])
-      for (const { configuration: name, server } of found) {
-        const owner = known.reads.get(name)
-        if (!owner || owner === read) continue
-        used.set(owner, (used.get(owner) ?? new Set()).add(server))
+      const report = reportBelow(path, reporter(read, findings))
+      for (const at of missing) reportMissing(router.server[at]!.server, at, known, suggestWithin, report)
+      const listed = found.map((member): Listed => {
+        const { configuration: name, server } = member
+        const isOwn = name === configuration.name
+        const owner = isOwn ? read : known.reads.get(name)
+        if (owner && owner !== read) used.set(owner, (used.get(owner) ?? new Set()).add(server))
+        return {
+          ...member,
+          written: isOwn ? server : nameOf(name, server),
+          tools: owner && toolNames(server, owner),
+        }
+      })
+      for (const member of listed) {
+        const below = reportBelow([member.at], report)
+        if (router.names === 'prefixed') reportLong(member, below)
+        reportUnknown(member, suggestWithin, below)
       }
-      const report = reporter(read, findings)
-      reportMissing(router, missing, ['routers', i, 'server'], known, budget, report)
-      checkFound(router, found, ['routers', i, 'server'], { known, own: read, budget }, report)
+      reportClashes(listed, router.names, report)
     }
     yield
   }
@@ -54,15 +83,8 @@ interface TenantServers {
   servers: Servers[]
 }
 
-type Budget = { left: number }
-
-/** Whether one of its routers has a list of servers. */
-function hasListing({ configuration: { routers } }: Read): boolean {
-  return routers.some(isListing)
-}
-
-function isListing({ server }: Router): boolean {
-  return typeof server !== 'string'
+function isListing(router: Router): router is Router & { server: Member[] } {
+  return typeof router.server !== 'string'
 }
 
 function byTenant(reads: readonly Read[]): Map<string, TenantServers> {
@@ -78,110 +100,71 @@ function byTenant(reads: readonly Read[]): Map<string, TenantServers> {
   return tenants
 }
 
-/** The most likely intended word, within the budget. */
-function suggestWithin(word: string, names: readonly string[], budget: Budget) {
-  budget.left -= names.length
-  return budget.left < 0 ? {} : suggest(word, names)
-}
-
 function reportMissing(
-  { server: list }: Router,
-  missing: readonly number[],
-  path: (string | number)[],
+  server: string,
+  at: number,
   { servers }: TenantServers,
-  budget: Budget,
+  suggest: Suggest,
   report: Reporter,
 ): void {
-  for (const at of missing) {
-    const { server } = (list as Member[])[at] as Member
-    // References within one configuration are checked there.
-    if (!server.includes('/')) continue
-    const names = servers.flatMap(({ name, servers }) => servers.map((one) => nameOf(name, one)))
-    const isGlob = server.includes('*')
-    report({
-      code: 'dangling-member',
-      path: [...path, at],
-      message: isGlob
-        ? `no server is named like ${quote(server)}`
-        : `there is no server ${quote(server)}; clients see nothing of it`,
-      ...(isGlob ? {} : suggestWithin(server, names, budget)),
-      hint: 'Write `configuration/server`: the `name` of a configuration of the same tenant, and that of its server',
-    })
-  }
+  // References within one configuration are checked there.
+  if (!server.includes('/')) return
+  const names = servers.flatMap(({ name, servers }) => servers.map((one) => nameOf(name, one)))
+  const isGlob = server.includes('*')
+  report({
+    code: 'dangling-member',
+    path: [at],
+    message: isGlob
+      ? `no server is named like ${quote(server)}`
+      : `there is no server ${quote(server)}; clients see nothing of it`,
+    ...(isGlob ? {} : suggest(server, names)),
+    hint: 'Write `configuration/server`: the `name` of a configuration of the same tenant, and that of its server',
+  })
 }
 
-interface ListingContext {
-  known: TenantServers
-  own: Read
-  budget: Budget
-}
-
-/** Unknown tools in members, and tools of two members with the same name. */
-function checkFound(
-  { names: naming }: Router,
-  found: readonly FoundMember[],
-  path: (string | number)[],
-  { known, own, budget }: ListingContext,
-  report: Reporter,
-): void {
-  const firsts = new Map<string, FoundMember>()
-  const prefixes = new Map<string, FoundMember>()
-  for (const member of found) {
+/** Servers with equal names, and tools of two servers with the same name. */
+function reportClashes(listed: readonly Listed[], naming: Router['names'], report: Reporter): void {
+  const tools = new Map<string, Listed>()
+  const servers = new Map<string, Listed>()
+  for (const member of listed) {
     const { server, at } = member
-    const owner =
-      member.configuration === own.configuration.name ? own : known.reads.get(member.configuration)
-    const clash = (first: FoundMember, message: string, hint: string) =>
+    const clash = (first: Listed, message: string, hint: string) =>
       report({
         code: 'name-clash',
-        path: [...path, at],
+        path: [at],
         message,
         hint,
-        ...(first.at !== at && { related: { path: [...path, first.at], message: 'the first one' } }),
+        ...(first.at !== at && { related: { path: [first.at], message: 'the first one' } }),
       })
-    if (naming === 'prefixed') {
-      const first = prefixes.get(server)
-      if (first)
-        clash(
-          first,
-          `two servers of the router have the name ${quote(server)}, so their tools begin alike`,
-          'Rename one of the two servers',
-        )
-      else prefixes.set(server, member)
+    const same = naming === 'prefixed' ? servers.get(server) : undefined
+    if (same) {
+      const message = `two servers of the router have the name ${quote(server)}, so their tools begin alike`
+      clash(same, message, 'Rename one of the two servers')
+      continue
     }
-    const tools = owner && toolNames(server, owner)
-    if (!tools) continue
-    if (naming === 'prefixed') reportLong(member, tools, [...path, at], report)
-    reportUnknown(member, tools, [...path, at], budget, report)
-    // Servers with equal names were already reported.
-    if (prefixes.has(server) && prefixes.get(server) !== member) continue
-    let clashing: [first: FoundMember, tool: string] | undefined
-    for (const tool of shownTools(member.member, tools)) {
-      const name = naming === 'plain' ? tool : `${server}${SEPARATOR}${tool}`
-      const first = firsts.get(name)
-      if (!first) firsts.set(name, member)
-      else clashing ??= [first, name]
+    servers.set(server, member)
+    const names = shownTools(member).map((tool) =>
+      naming === 'plain' ? tool : `${server}${SEPARATOR}${tool}`,
+    )
+    let clashing: { first: Listed; name: string } | undefined
+    for (const name of names) {
+      const first = tools.get(name)
+      if (first) clashing ??= { first, name }
+      else tools.set(name, member)
     }
     if (!clashing) continue
-    const [first, tool] = clashing
-    const [one, other] = [member, first].map((each) => quote(nameInRouter(each, own.configuration.name)))
+    const [one, other] = [quote(member.written), quote(clashing.first.written)]
     clash(
-      first,
-      `${one} has tools with the names of tools of ${other}, such as ${quote(tool)}: those of ${other} are served`,
+      clashing.first,
+      `${one} has tools with the names of tools of ${other}, such as ${quote(clashing.name)}: those of ${other} are served`,
       'Rename them with `toolOverrides`, hide them with `blockedTools`, or write `names: prefixed`',
     )
   }
 }
 
-/** The server's name as a router of this configuration writes it. */
-function nameInRouter({ configuration, server }: FoundMember, own: string): string {
-  return configuration === own ? server : nameOf(configuration, server)
-}
-
 /** Tool names for clients, without the server's prefix. */
-function shownTools(
-  { allowedTools, blockedTools, toolOverrides }: Member,
-  tools: readonly string[],
-): string[] {
+function shownTools({ tools = [], member }: Listed): string[] {
+  const { allowedTools, blockedTools, toolOverrides } = member
   const [allowed, blocked] = [allowedTools && new Set(allowedTools), new Set(blockedTools)]
   return tools
     .filter((tool) => !blocked.has(tool) && (!allowed || allowed.has(tool)))
@@ -189,13 +172,9 @@ function shownTools(
 }
 
 /** Names that exceed the limit only with their server's prefix. */
-function reportLong(
-  { server, member }: FoundMember,
-  tools: readonly string[],
-  path: (string | number)[],
-  report: Reporter,
-): void {
-  const shown = shownTools(member, tools)
+function reportLong(listed: Listed, report: Reporter): void {
+  const { server } = listed
+  const shown = shownTools(listed)
     .filter((tool) => tool.length <= MAX_TOOL_NAME)
     .map((tool) => `${server}${SEPARATOR}${tool}`)
     .filter((name) => name.length > MAX_TOOL_NAME)
@@ -204,37 +183,28 @@ function reportLong(
   const named = plural(shown.length, 'has a name', 'have names')
   report({
     code: 'name-length',
-    path,
+    path: [],
     message: `${counted(shown.length, 'tool')} of ${quote(server)} ${named} of more than the ${MAX_TOOL_NAME} characters that model providers allow, such as ${quote(first)} (${first.length})`,
     hint: 'Shorten the name of the server, or rename the tools with `toolOverrides`',
   })
 }
 
-function reportUnknown(
-  { server, member: { allowedTools = [], blockedTools, toolOverrides, server: pattern } }: FoundMember,
-  tools: readonly string[],
-  path: (string | number)[],
-  budget: Budget,
-  report: Reporter,
-): void {
+function reportUnknown({ server, tools, member }: Listed, suggest: Suggest, report: Reporter): void {
+  const { allowedTools = [], blockedTools, toolOverrides, server: pattern } = member
   // A pattern means several servers, each with its own tools.
-  if (pattern.includes('*')) return
+  if (!tools || pattern.includes('*')) return
   const known = new Set(tools)
-  const named: [string, (string | number)[]][] = [
-    ...allowedTools.map((tool, i): [string, (string | number)[]] => [tool, ['allowedTools', i]]),
-    ...blockedTools.map((tool, i): [string, (string | number)[]] => [tool, ['blockedTools', i]]),
-    ...Object.keys(toolOverrides).map((tool): [string, (string | number)[]] => [
-      tool,
-      ['toolOverrides', tool],
-    ]),
-  ]
-  for (const [tool, place] of named)
+  const check = (tool: string, key: string, at: string | number) => {
     if (!known.has(tool))
       report({
         code: 'dangling-member',
-        path: [...path, ...place],
+        path: [key, at],
         message: `the server ${quote(server)} has no tool ${quote(tool)}`,
-        ...suggestWithin(tool, tools, budget),
+        ...suggest(tool, tools),
         hint: 'Write the name of a tool of the server',
       })
+  }
+  for (const [i, tool] of allowedTools.entries()) check(tool, 'allowedTools', i)
+  for (const [i, tool] of blockedTools.entries()) check(tool, 'blockedTools', i)
+  for (const tool of Object.keys(toolOverrides)) check(tool, 'toolOverrides', tool)
 }

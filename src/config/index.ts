@@ -1,5 +1,4 @@
 export { parseDuration, parseSize } from './build.ts'
-export { exposedAt, isOpen, type Listening, provesIssuers } from './exposure.ts'
 export {
   filesAt,
   filesOf,
@@ -39,11 +38,16 @@ export {
   asksForLogin,
   DEFAULT_LIMITS,
   DEFAULT_TENANT,
+  exposedAt,
   hasTemplate,
+  isOpen,
   isRepeatable,
   METHODS,
   oauthOf,
+  provesIssuers,
   RESULT_TOOL_NAME,
+  tokenDigest,
+  tokenExpiry,
 } from './model.ts'
 export {
   ambiguous,
@@ -58,4 +62,3 @@ export { type SchemaName, schemaFile, schemaOf } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'
 export { parseAddresses, parseNetwork, reloadTarget } from './settings.ts'
 export type { SchemaNode } from './shape.ts'
-export { tokenDigest, tokenExpiry } from './tokens.ts'

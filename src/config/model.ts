@@ -2,7 +2,9 @@
  * Configurations and settings as the rest of the program sees them: checked, with defaults and `${ENV}` replaced,
  * durations in milliseconds, sizes in bytes. The types are made from the schemas, which describe every field.
  */
+import { hash } from 'node:crypto'
 import type { Finding, Locate, Path } from '../findings/index.ts'
+import { isLoopback } from '../net/secure-url.ts'
 import type { PathArg } from '../template/index.ts'
 import type {
   Arg,
@@ -14,6 +16,7 @@ import type {
   Router,
   Server,
   Settings as SettingsFile,
+  Tenant,
   Tool,
 } from './generated.ts'
 import type { ListenAddress } from './listen.ts'
@@ -150,6 +153,35 @@ export function asksForLogin({ auth }: Pick<Router, 'auth'>): boolean {
   return auth !== undefined && auth.type !== 'none'
 }
 
+/**
+ * Whether a token's issuer is proven independently of the router's author: the keys are those that the issuer
+ * publishes. With `jwksUrl` or an introspection endpoint, the author vouches for them.
+ */
+export function provesIssuers({ type, issuers }: Auth): boolean {
+  return type === 'jwt' && issuers.every(({ jwksUrl }) => jwksUrl === undefined)
+}
+
+/** Whether everyone may use a router: neither `auth` nor tokens of its tenant protect it. */
+export function isOpen(
+  router: Router,
+  { tenant }: Pick<Configuration, 'tenant'>,
+  tenants: readonly Tenant[] = [],
+): boolean {
+  return !asksForLogin(router) && !tenants.find(({ name }) => name === tenant)?.tokens.length
+}
+
+/** The settings that decide who can reach the gateway. */
+export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated' | 'tls'>
+
+/**
+ * The address at which a router without authentication would be open to other machines; undefined: no other machine
+ * reaches it, clients have certificates, or the settings allow it. A host name other than `localhost` counts as
+ * reachable.
+ */
+export function exposedAt({ host, allowUnauthenticated, tls }: Listening): string | undefined {
+  return isLoopback(host) || allowUnauthenticated || tls?.clientCa !== undefined ? undefined : host
+}
+
 /** The `auth` of a router whose tokens are those of authorization servers (OAuth 2.1); undefined: they are not. */
 export function oauthOf({ auth }: Pick<Router, 'auth'>): OAuth | undefined {
   switch (auth?.type) {
@@ -164,6 +196,24 @@ export function oauthOf({ auth }: Pick<Router, 'auth'>): OAuth | undefined {
 }
 
 export type OAuth = Auth & { type: 'jwt' | 'introspection' }
+
+const DIGEST = /^sha256:([\da-f]{64})$/i
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+/**
+ * The SHA-256 digest of a token, for comparison; the file may have the digest in place of the token.
+ * Undefined: malformed digest.
+ */
+export function tokenDigest(token: string): Buffer | undefined {
+  if (!token.startsWith('sha256:')) return hash('sha256', token, 'buffer')
+  const hex = DIGEST.exec(token)?.[1]
+  return hex === undefined ? undefined : Buffer.from(hex, 'hex')
+}
+
+/** Time of expiry in milliseconds since 1970; NaN: `expires` is neither a date nor a time. */
+export function tokenExpiry(expires: string): number {
+  return TIME.test(expires) ? Date.parse(expires) : Number.NaN
+}
 
 export interface Source {
   /** Path as the user gave it; `-` for standard input. */

@@ -1,4 +1,4 @@
-import { issuedSecrets } from '../checks/practice/secret-forms.ts'
+import { issuedSecrets } from '../checks/practice/leaked-secrets.ts'
 import { isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
 
 /** A secret in a text, by UTF-16 offsets. */

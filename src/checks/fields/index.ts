@@ -62,7 +62,7 @@ export const FIELD_CHECKS: Checks = {
     checkOwnLimits,
     checkTimes,
     checkIdleKeys,
-    (server, report) => checkSelection(server, report, [], server.limits),
+    (server, report) => checkSelection(server, report, server.limits),
     checkVariables,
     checkCommand,
     checkMcpServerCredentials,

@@ -24,32 +24,18 @@ export function checkIdleKeys(server: McpServer, report: Reporter, { isRepaired,
 
 type Selection = Pick<McpServer, 'allowedTools' | 'blockedTools' | 'toolOverrides'>
 
-/**
- * Checks the tools shown of a server. @param path of the selection @param limits of the server, if it is the server's
- * own selection
- */
-export function checkSelection(
-  selection: Selection,
-  report: Reporter,
-  path: Path,
-  limits?: McpServer['limits'],
-): void {
-  const below: Reporter = ({ related, ...one }) =>
-    report({
-      ...one,
-      path: [...path, ...one.path],
-      ...(related && { related: { ...related, path: [...path, ...related.path] } }),
-    })
-  checkToolNames(selection, below)
+/** Checks the tools shown of a server. @param limits of the server, if it is the server's own selection */
+export function checkSelection(selection: Selection, report: Reporter, limits?: McpServer['limits']): void {
+  checkToolNames(selection, report)
   const overrides = Object.entries(selection.toolOverrides)
-  if (overrides.some(([, { response }]) => response?.more)) checkResultTool(selection, below)
+  if (overrides.some(([, { response }]) => response?.more)) checkResultTool(selection, report)
   for (const [own, { response }] of overrides) {
     if (!response) continue
     const at = ['toolOverrides', own, 'response']
-    checkResponse(response, undefined, at, below)
+    checkResponse(response, undefined, at, report)
     const isCut = response.maxItems ?? response.maxChars ?? limits?.resultChars
     if (response.more && isCut === undefined)
-      below(
+      report(
         withoutEffect(
           [...at, 'more'],
           'without a limit: nothing is cut off the results of this tool',
@@ -58,7 +44,7 @@ export function checkSelection(
       )
     for (const key of ['fields', 'pages'] as const)
       if (response[key])
-        below(
+        report(
           withoutEffect(
             [...at, key],
             'for tools of MCP servers',

@@ -9,7 +9,7 @@ import {
 import { DISCOVERY_TOOLS } from '../../discovery/index.ts'
 import { type Reporter, suggester } from '../../findings/index.ts'
 import { quote, repeats, wildcards } from '../../text/index.ts'
-import { type Context, toolNames, withoutEffect } from '../check.ts'
+import { type Context, reportBelow, toolNames, withoutEffect } from '../check.ts'
 import { checkCors } from './cors.ts'
 import { checkSelection } from './mcp-servers.ts'
 
@@ -32,7 +32,7 @@ export function checkDiscovery(
 
 export function checkMembers({ server: list }: Router, report: Reporter) {
   for (const [i, member] of typeof list === 'string' ? [] : list.entries())
-    checkSelection(member, report, ['server', i])
+    checkSelection(member, reportBelow(['server', i], report))
 }
 
 const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i

@@ -1,5 +1,5 @@
 import type { Limits, RateRule } from '../../config/index.ts'
-import { tokenDigest, tokenExpiry } from '../../config/tokens.ts'
+import { tokenDigest, tokenExpiry } from '../../config/model.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { urlFault } from '../../net/index.ts'
 import { quote, timeText } from '../../text/index.ts'

@@ -1,4 +1,4 @@
-import { variableName } from '../../config/argument-variables.ts'
+import { variableName } from '../../config/arguments.ts'
 import {
   asksForLogin,
   type Configuration,
