@@ -42,19 +42,6 @@ describe('files and folders', () => {
     assert.deepEqual((await read('all/a.yaml', 'all', 'all/../all/a.yaml')).names, ['a', 'b', 'c'])
   })
 
-  test('places of what was read before are found after another reading, and whatever was looked into meanwhile', async () => {
-    // More than the trees that are kept.
-    for (let i = 0; i < 8; i++)
-      write(`places/${i}.yaml`, `${'# a\n'.repeat(25_000 + i)}name: n${i}\n${config('a').slice(8)}`)
-    const { configurations } = await read('places')
-    const places = () => configurations.map(({ locate }) => locate(['name'])?.start.line)
-    const lines = configurations.map((_, i) => 25_001 + i)
-    assert.deepEqual(places(), lines)
-    await read('all')
-    assert.deepEqual(places(), lines)
-    assert.deepEqual(places(), lines)
-  })
-
   test('files of every size are read whole, and in the order of their paths', async () => {
     const sizes = [
       0,

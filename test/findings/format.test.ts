@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { exitCode, type Finding, finding, formatText, sortFindings } from '../../src/findings/index.ts'
+import {
+  CODES,
+  exitCode,
+  explain,
+  type Finding,
+  type FindingCode,
+  finding,
+  formatText,
+  listCodes,
+  sortFindings,
+} from '../../src/findings/index.ts'
 
 /** A finding over `[start, end)` of a text. */
 function over(text: string, start: number, end: number, file = 'a.yaml'): Finding {
@@ -111,4 +121,13 @@ test('the order is by file and place, whatever came first', () => {
   )
   assert.equal(exitCode(sorted), 1)
   assert.equal(exitCode([finding('no-router', 'b.yaml', 'z')]), 0)
+})
+
+test('explain prints what the catalogue says', () => {
+  for (const code of Object.keys(CODES) as FindingCode[]) {
+    const { severity, title, cause, fix } = CODES[code]
+    const text = explain(code, { color: false })
+    for (const part of [code, severity, title, cause, fix]) assert.ok(text.includes(part), part)
+    assert.ok(listCodes().includes(title))
+  }
 })
