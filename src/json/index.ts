@@ -7,6 +7,7 @@ export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
 export {
   isObject,
   mapMembers,
+  masked,
   pointerOf,
   pointerSegments,
   referenced,
@@ -65,6 +66,19 @@ export function stringify(value: unknown, indent?: number): string {
     return stringifyExact(value, indent)
   }
   throw new TypeError(`${typeof value} is not JSON`)
+}
+
+/** The canonical JSON text of a value (RFC 8785); of numbers that a double cannot hold, that of the nearest one. */
+export function canonicalText(value: Json): string {
+  return canonical(JSON.parse(stringify(value)))
+}
+
+/** Members by the UTF-16 code units of their names, numbers as ECMAScript writes them. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`
 }
 
 /** Lists of exact numbers, by their copies with doubles. */

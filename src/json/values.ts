@@ -1,3 +1,4 @@
+import { isSecretName } from '../text/index.ts'
 import { ExactNumber, type Json, type JsonObject } from './exact.ts'
 
 /** A JSON object: not null, an array or an exact number. */
@@ -28,6 +29,13 @@ export function mapMembers(object: JsonObject, convert: (member: Json, name: str
   const made: JsonObject = {}
   for (const [name, member] of Object.entries(object)) setOwn(made, name, convert(member, name))
   return made
+}
+
+/** The value with `***` for members whose key is the name of a secret. Messages are not deeper than JSON may be. */
+export function masked(value: Json): Json {
+  if (Array.isArray(value)) return value.map(masked)
+  if (!isObject(value)) return value
+  return mapMembers(value, (member, name) => (isSecretName(name) ? '***' : masked(member)))
 }
 
 /** Every string in a value, with its path. */

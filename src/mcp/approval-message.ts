@@ -1,5 +1,4 @@
-import { isObject, type Json, stringify } from '../json/index.ts'
-import { masked } from '../json/masked.ts'
+import { isObject, type Json, masked, stringify } from '../json/index.ts'
 import { isSecretName, shorten, wellFormed, withoutHidden } from '../text/index.ts'
 
 /** The call that a person is asked to approve. */

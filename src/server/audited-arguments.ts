@@ -1,8 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { AuditSettings } from '../config/index.ts'
-import { canonicalText } from '../json/canonical.ts'
-import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { masked } from '../json/masked.ts'
+import { canonicalText, type Json, type JsonObject, masked, stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 
 /** A call's arguments in the audit log. */

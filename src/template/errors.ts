@@ -1,17 +1,9 @@
-import { positionsOf } from '../text/index.ts'
+import type { positionsOf } from '../text/index.ts'
 import type { Span } from './node.ts'
 import { RenderError, type TemplateError } from './types.ts'
 
-/** Converts offsets to lines and columns (from 1, in UTF-16 units); the line table is built on first use. */
-export type Locate = (offset: number) => { line: number; column: number }
-
-export function locator(source: string): Locate {
-  const positionOf = positionsOf(source)
-  return (offset) => {
-    const { line, column } = positionOf(offset)
-    return { line, column }
-  }
-}
+/** The line and column of an offset (from 1, in UTF-16 units). */
+export type Locate = ReturnType<typeof positionsOf>
 
 /** Collects the errors of a template in order of discovery, without duplicates. */
 export interface ErrorSink {
@@ -36,7 +28,9 @@ export function errorSink(locate: Locate): ErrorSink {
     full: () => errors.length >= 100,
     add(kind, span, message, hint, more) {
       if (errors.length >= 100 || isKnown(span, message)) return
-      const place = { start: span.start, end: span.end, ...locate(span.start) }
+      const { start, end } = span
+      const { line, column } = locate(start)
+      const place = { start, end, line, column }
       errors.push({ kind, message, ...(hint === undefined ? {} : { hint }), ...place, ...more })
     },
   }

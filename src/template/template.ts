@@ -1,5 +1,6 @@
+import { positionsOf } from '../text/index.ts'
 import { compileTree } from './compile.ts'
-import { type ErrorSink, errorSink, Fault, type Locate, locator, renderError } from './errors.ts'
+import { type ErrorSink, errorSink, Fault, type Locate, renderError } from './errors.ts'
 import { isHeader, type Run, State } from './exec.ts'
 import { UNMARKED } from './flow.ts'
 import { unquote } from './fmt/strconv.ts'
@@ -49,7 +50,7 @@ const NO_ENV: Environment = Object.freeze({})
 
 /** Parses a template into nodes with positions, and its syntax errors. Never throws. */
 export function parse(source: string): Parsed {
-  const sink = errorSink(locator(source))
+  const sink = errorSink(positionsOf(source))
   const options = { functions: functionTable(NO_ENV, true), depth: DEFAULT_TEMPLATE_LIMITS.depth, name: '' }
   return { tree: parseTree(source, options, sink), errors: sink.errors }
 }
@@ -59,7 +60,7 @@ export function parse(source: string): Parsed {
  * @param parsed result of `parse`, for any place except `go`
  */
 export function compile(source: string, options: CompileOptions, parsed?: () => Parsed): Compiled {
-  const locate = locator(source)
+  const locate = positionsOf(source)
   const sink = errorSink(locate)
   try {
     return compileWith(source, options, locate, sink, parsed)
@@ -107,11 +108,9 @@ function compileWith(
   const run = compileTree(tree, compilation, rules)
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
-  const compiled = { run, rules, place, limits, roots: options.roots, locate }
-  return {
-    template: new CompiledTemplate(source, [...references.values()], compiled, compilation.dynamic),
-    errors: [],
-  }
+  const renderings = renderingsOf(source, { run, rules, place, limits, roots: options.roots, locate })
+  const constant = compilation.dynamic ? undefined : withoutData(renderings.render)
+  return { template: { source, references: [...references.values()], constant, ...renderings }, errors: [] }
 }
 
 /** The results of the compilation that a rendering needs. */
@@ -124,63 +123,46 @@ interface Executable {
   locate: Locate
 }
 
-class CompiledTemplate implements Template {
-  readonly constant: string | undefined
-  readonly #compiled: Executable
-
-  constructor(
-    readonly source: string,
-    readonly references: Template['references'],
-    compiled: Executable,
-    isDynamic: boolean,
-  ) {
-    this.#compiled = compiled
-    this.constant = isDynamic ? undefined : this.#withoutData()
-  }
-
-  render(data: unknown): string | undefined {
-    const state = this.#begin(data, false)
-    try {
-      if (typeof this.#compiled.run(state, state.root) !== 'number')
-        throw new Error('A rendering at once has paused')
-      return this.#finished(state)
-    } catch (error) {
-      return this.#failed(error, state)
-    }
-  }
-
-  async renderInTurns(data: unknown): Promise<string | undefined> {
-    const state = this.#begin(data, true)
-    try {
-      await this.#compiled.run(state, state.root)
-      return this.#finished(state)
-    } catch (error) {
-      return this.#failed(error, state)
-    }
-  }
-
-  /** Undefined if even that fails. */
-  #withoutData(): string | undefined {
-    try {
-      return this.render({})
-    } catch {
-      return undefined
-    }
-  }
-
-  #begin(data: unknown, inTurns: boolean): State {
-    const { place, limits, roots } = this.#compiled
+function renderingsOf(
+  source: string,
+  { run, rules, place, limits, roots, locate }: Executable,
+): Pick<Template, 'render' | 'renderInTurns'> {
+  const begin = (data: unknown, inTurns: boolean) => {
     const root = roots ? new Struct(roots, (data ?? {}) as Plain, '*main.Context') : data
     return new State(root ?? undefined, place, limits, inTurns)
   }
-
-  #finished(state: State): string | undefined {
+  const finished = (state: State) => {
     state.checkSize()
-    return this.#compiled.rules.output(state)
+    return rules.output(state)
   }
+  return {
+    render(data) {
+      const state = begin(data, false)
+      try {
+        if (typeof run(state, state.root) !== 'number') throw new Error('A rendering at once has paused')
+        return finished(state)
+      } catch (error) {
+        throw asRenderError(error, state, source, locate)
+      }
+    },
+    async renderInTurns(data) {
+      const state = begin(data, true)
+      try {
+        await run(state, state.root)
+        return finished(state)
+      } catch (error) {
+        throw asRenderError(error, state, source, locate)
+      }
+    },
+  }
+}
 
-  #failed(error: unknown, state: State): never {
-    throw asRenderError(error, state, this.source, this.#compiled.locate)
+/** Undefined if even that fails. */
+function withoutData(render: Template['render']): string | undefined {
+  try {
+    return render({})
+  } catch {
+    return undefined
   }
 }
 

@@ -191,7 +191,6 @@ export function truth(value: unknown): boolean {
  */
 export function field(receiver: unknown, name: string, hasArgs: boolean, go: boolean, span: Span): unknown {
   if (receiver === undefined) return undefined
-  if (isPlain(receiver) && !hasArgs) return Object.hasOwn(receiver, name) ? receiver[name] : undefined
   if (receiver === null) {
     if (!go) return undefined
     throw execFault(`nil pointer evaluating interface {}.${name}`, span)
@@ -204,20 +203,12 @@ export function field(receiver: unknown, name: string, hasArgs: boolean, go: boo
   }
   const map = asMap(receiver)
   if (!map) {
-    throw typeFault(
-      `can't evaluate field ${name} in type ${typeName(receiver)}`,
-      span,
-      fieldHint(receiver, name),
-    )
+    const message = `can't evaluate field ${name} in type ${typeName(receiver)}`
+    throw typeFault(message, span, fieldHint(receiver, name))
   }
   if (hasArgs)
     throw execFault(`${name} is not a method but has arguments`, span, 'a field takes no arguments')
-  return Object.hasOwn(map, name) ? map[name] : undefined
-}
-
-/** Whether it is an ordinary object, as most maps are. */
-function isPlain(value: unknown): value is Plain {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  return own(map, name)
 }
 
 function fieldHint(receiver: unknown, name: string): string | undefined {
@@ -244,13 +235,7 @@ export function itemsOf(value: unknown, go: boolean, host: Host): Items {
     sortKeys(names)
     return { size: names.length, key: (at) => names[at], item: (at) => map[names[at]!] ?? null }
   }
-  const count = countOf(value, go)
-  if (count === undefined) throw typeFault(`range can't iterate over a ${typeName(value)}`)
-  return { size: Number(count), key: BigInt, item: BigInt }
-}
-
-function countOf(value: unknown, go: boolean): bigint | undefined {
-  if (typeof value === 'bigint') return value
-  if (!go && typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
-  return undefined
+  const isCount = typeof value === 'bigint' || (!go && typeof value === 'number' && Number.isInteger(value))
+  if (!isCount) throw typeFault(`range can't iterate over a ${typeName(value)}`)
+  return { size: Number(value), key: BigInt, item: BigInt }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonicalText } from '../json/canonical.ts'
-import type { Json, JsonObject } from '../json/index.ts'
+import { canonicalText, type Json, type JsonObject } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
 
 /** Pinned declarations of a server, each as a digest by `digestOf`. */

@@ -56,24 +56,3 @@ test('brackets nested deeper than any JSON are text, in time proportional to the
   const brackets = '['.repeat(300_000)
   assert.equal(compile(brackets, { place: 'auto' }).template?.render({}), brackets)
 })
-
-test('text that only begins like JSON stays text', () => {
-  assert.equal(render('[{{.x}}](http://a)', 'auto', { x: 'a"b' }), '[a"b](http://a)')
-  assert.equal(render('{{if .ok}}{"x": 1}{{else}}none: {{.x}}{{end}}', 'auto', { x: 'a"b' }), 'none: a"b')
-})
-
-test('a header hangs when only the text around its blocks is left', () => {
-  const hanging = [
-    'Bearer {{.t}}',
-    'Bearer {{if .t}}{{.t}}{{end}}',
-    'token={{with .t}}{{.}}{{end}}',
-    '{{.t}}',
-  ]
-  for (const source of hanging) {
-    assert.equal(render(source, 'header', {}), undefined, source)
-    assert.ok(render(source, 'header', { t: 'x' })?.endsWith('x'), source)
-  }
-  assert.equal(render('abc ', 'header', {}), 'abc ')
-  assert.equal(render('fixed {{if .f}}; more{{end}}', 'header', {}), 'fixed ')
-  assert.equal(render('{{if .t}}{{.t}}{{else}}none{{end}}', 'header', {}), 'none')
-})

@@ -172,6 +172,21 @@ test('a map that was emptied is empty', () => {
   assert.equal(template?.render({}), 'full empty')
 })
 
+test('a long text is replaced as a short one is', () => {
+  const line = fc.constantFrom('', 'a', '\n', '😀', 'x'.repeat(1000), 'y'.repeat(4095), 'z'.repeat(4096))
+  const { template } = compile('{{indent 2 .v}}|{{replace "a" "" .v}}|{{replace "\\n\\n" "|" .v}}', {
+    place: 'text',
+  })
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 12 }), fc.boolean(), (lines, ends) => {
+      const v = lines.join('\n') + (ends ? '\n' : '')
+      const indented = `  ${v.split('\n').join('\n  ')}`
+      const expected = [indented, v.split('a').join(''), v.split('\n\n').join('|')].join('|')
+      assert.equal(template?.render({ v }), expected)
+    }),
+  )
+})
+
 test('the regular expressions find what those of JavaScript find, where both have the syntax', () => {
   const atom = fc.constantFrom(...'a b . [ab] [^a] \\d \\w \\b ^ $ (a|b) (?:ab) (b) 1'.split(' '))
   const pattern = fc

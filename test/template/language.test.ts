@@ -126,6 +126,25 @@ const rendered: [string, unknown, string][] = [
     'b.txt /a .txt /b http://h/p',
   ],
   ['{{toPrettyJson (dict "a" (list 1))}}', {}, '{\n  "a": [\n    1\n  ]\n}'],
+  // nil is an empty list or map.
+  ['{{len (keys nil)}}{{hasKey nil "a"}}{{merge nil (dict "a" 1)}}', {}, '0false{"a":1}'],
+  // Capitals inside of words stay.
+  [
+    '{{camelcase "fooBar"}} {{camelcase "HTTPServer"}} {{camelcase "GO_IS_fun"}}',
+    {},
+    'FooBar Httpserver GoIsFun',
+  ],
+  // A text is read, a value that is read already stays.
+  ['{{range fromJSON .a}}{{.id}}{{end}}{{len (fromJSON .none)}}', { a: '[{"id": 1}, {"id": 2}]' }, '120'],
+  ['{{range fromJSON .a}}{{.id}}{{end}}', { a: [{ id: 1 }, { id: 2 }] }, '12'],
+  ['{{toDate "2006-002" "2024-032" | date "2006-01-02 002"}}', {}, '2024-02-01 032'],
+  ['{{toDecimal "777777777777777777777"}} {{toDecimal "-17"}}', {}, '9223372036854775807 -15'],
+  [
+    '{{date "2006" .t}} {{duration .t}}',
+    { t: new ExactNumber('1000000000.12345678901234') },
+    '2001 277777h46m40s',
+  ],
+  ['{{urlJoin (dict "host" "a" "path" .p)}}', { p: '/\ud800' }, '//a/%EF%BF%BD'],
 ]
 
 for (const [source, data, expected] of rendered) {
@@ -264,6 +283,22 @@ for (const [source, data] of endless) {
     assert.throws(() => compiled.render(data), RenderError)
   })
 }
+
+/** Templates that fail when they run. */
+const failing: [string, unknown, RegExp][] = [
+  [`{{mulf ${'1.7e300 1e-300 '.repeat(50)}}}`, {}, /more than 1500 digits/],
+  [`{{divf 1e300 ${'1e-300 '.repeat(50)}}}`, {}, /more than 1500 digits/],
+  ['{{mustToDate "2006-002" "2023-366"}}', {}, /not a time of this layout/],
+  ['{{semverCompare .c "1.2.3"}}', { c: '1.2.3-..' }, /improper constraint/],
+  ['{{semverCompare .c "1.2.3"}}', { c: '>=1.99999999999999999999.1' }, /improper constraint/],
+  ['{{replace "a" .by .v}}', { v: 'a'.repeat(600_000), by: 'b'.repeat(1000) }, /a string is longer than/],
+]
+
+for (const [source, data, message] of failing)
+  test(`fails: ${source.slice(0, 40)}`, () => {
+    const compiled = template(source)
+    assert.throws(() => compiled.render(data), { name: 'RenderError', message })
+  })
 
 test('nesting too deep is an error, in every shape', () => {
   for (const [open, close] of [

@@ -142,12 +142,7 @@ function mapStrings(value: Json, map: (text: string) => string): Json {
 
 /** The beginning of the value that fits; undefined: nothing fits. */
 function prefix(value: Json, room: number): { value: Json; size: number } | undefined {
-  if (Array.isArray(value))
-    return prefixOf(value.entries(), room, [] as Json[], (made, _, item) => made.push(item))
-  if (isObject(value))
-    return prefixOf(Object.entries(value), room, {} as JsonObject, (made, name, member) =>
-      setOwn(made, name as string, member),
-    )
+  if (Array.isArray(value) || isObject(value)) return prefixOfParts(value, room)
   const size = stringify(value).length
   if (size <= room) return { value, size }
   if (typeof value !== 'string' || room < MIN_STRING / 10) return undefined
@@ -156,19 +151,16 @@ function prefix(value: Json, room: number): { value: Json; size: number } | unde
   return { value: cut, size: stringify(cut).length }
 }
 
-function prefixOf<Made extends Json>(
-  parts: Iterable<[string | number, Json]>,
-  room: number,
-  made: Made,
-  put: (made: Made, name: string | number, part: Json) => void,
-): { value: Json; size: number } | undefined {
+function prefixOfParts(whole: Json[] | JsonObject, room: number): { value: Json; size: number } | undefined {
   let size = 2
   if (size > room) return undefined
-  for (const [name, part] of parts) {
+  const made: Json[] | JsonObject = Array.isArray(whole) ? [] : {}
+  for (const [name, part] of Array.isArray(whole) ? whole.entries() : Object.entries(whole)) {
     const key = typeof name === 'string' ? stringify(name).length + 1 : 0
     const one = prefix(part, room - size - key - 1)
     if (!one) break
-    put(made, name, one.value)
+    if (Array.isArray(made)) made.push(one.value)
+    else setOwn(made, name as string, one.value)
     size += one.size + key + 1
   }
   return { value: made, size }

@@ -1,7 +1,6 @@
 /** Reduces JSON values and their schemas: path masks, and values cut to a size. Knows nothing about MCP. */
 
 export { nothingOmitted, type Omitted } from './fit.ts'
-export { MASK_LIMITS } from './mask-text.ts'
 export { compilePages, type Next, type Pages } from './pages.ts'
 export { compileMasks, type Masks, type MaskTexts } from './path-masks.ts'
 export { unmatched } from './reach.ts'

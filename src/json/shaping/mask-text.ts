@@ -23,7 +23,7 @@ export interface MaskFault {
 }
 
 /** Limits of masks, so that none can block the event loop. */
-export const MASK_LIMITS = { characters: 8_000, entries: 200, depth: 32 } as const
+const MASK_LIMITS = { characters: 8_000, entries: 200, depth: 32 } as const
 
 const NAME = /[^\s.,:{}[\]*"]+/y
 const TEXT = /"(?:[^"\\]|\\.)*"/y

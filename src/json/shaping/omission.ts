@@ -47,19 +47,12 @@ function add(node: Node, { name, steps, fields, start, end }: Entry): MaskFault 
 }
 
 function below(node: Node, step: Step): Node {
-  if (step === 'items') {
-    node.items ??= emptyNode(false)
-    return node.items
-  }
-  if (step === 'members') {
-    node.members ??= emptyNode(false)
-    return node.members
-  }
-  if (step === 'deep') {
+  if (typeof step === 'string') {
+    const isDeep = step === 'deep'
     // `**.**` equals `**`.
-    if (node.lasting) return node
-    node.deep ??= emptyNode(true)
-    return node.deep
+    if (isDeep && node.lasting) return node
+    node[step] ??= emptyNode(isDeep)
+    return node[step]
   }
   const next = node.byName.get(step.member) ?? emptyNode(false)
   node.byName.set(step.member, next)

@@ -32,9 +32,14 @@ export function isOfValue({ path, grep }: PartAsked): boolean {
 export async function partOf(whole: string, asked: PartAsked, value?: Json): Promise<Part> {
   const { path, grep, offset = 0, limit } = asked
   const enough = offset + limit + 1
-  // A search needs all of it.
-  const left = path === undefined ? value : masked(value, path, grep === undefined ? enough : undefined)
-  if (left !== undefined && isFault(left)) return left
+  let left = value
+  if (path !== undefined) {
+    const masks = compileFields(path)
+    if ('fault' in masks) return { fault: `\`path\` ${masks.fault}` }
+    if (value === undefined) return { fault: '`path` is for JSON, which the result is not' }
+    // A search needs all of it.
+    left = masks.apply(value, grep === undefined ? enough : undefined)
+  }
   let written: Written = { text: whole, isCut: false }
   if (grep !== undefined) written = await matching(left, whole, grep.toLowerCase(), enough)
   else if (left !== undefined) written = await jsonText(left, enough)
@@ -43,22 +48,6 @@ export async function partOf(whole: string, asked: PartAsked, value?: Json): Pro
   const from = startOf(text, Math.min(offset, text.length))
   const end = startOf(text, Math.min(from + limit, text.length))
   return { text: text.slice(from, end), from, of: isCut ? undefined : text.length }
-}
-
-class Refused {
-  constructor(readonly fault: string) {}
-}
-
-function isFault(value: Json | Refused): value is Refused {
-  return value instanceof Refused
-}
-
-function masked(value: Json | undefined, path: string, enough: number | undefined): Json | Refused {
-  const masks = compileFields(path)
-  if ('fault' in masks) return new Refused(`\`path\` ${masks.fault}`)
-  return value === undefined
-    ? new Refused('`path` is for JSON, which the result is not')
-    : masks.apply(value, enough)
 }
 
 function startOf(text: string, at: number): number {

@@ -2,7 +2,7 @@ import { ExactNumber } from '../../json/index.ts'
 import { Fault } from '../errors.ts'
 import { Complex } from '../node.ts'
 import { DEFAULT_TEMPLATE_LIMITS } from '../types.ts'
-import { asMap, Byte, type Plain, type Struct } from '../values.ts'
+import { asMap, Byte, type Struct } from '../values.ts'
 import { sortKeys } from './bytes.ts'
 import { formatFloat } from './numbers.ts'
 import { GoTime } from './time.ts'
@@ -41,9 +41,14 @@ export function toJson(value: unknown, html: boolean, indented = false, depth = 
       if (depth === 0) itemsWritten = 0
       if (Array.isArray(value)) return jsonList(value, html, indented, depth)
       const map = asMap(value)
-      if (map) return jsonMap(map, quotedKeys(sortKeys(Object.keys(map)), html), html, indented, depth)
-      const fields = Object.fromEntries((value as Struct).entries())
-      return jsonMap(fields, quotedKeys(Object.keys(fields), html), html, indented, depth)
+      if (!map) return jsonMap((value as Struct).entries(), html, indented, depth)
+      const keys = sortKeys(Object.keys(map))
+      return jsonMap(
+        keys.map((key) => [key, map[key]]),
+        html,
+        indented,
+        depth,
+      )
     }
     case 'function':
       throw new Fault('exec', 'JSON has no functions')
@@ -56,38 +61,31 @@ function jsonList(list: readonly unknown[], html: boolean, indented: boolean, de
   countItems(list.length, depth)
   // Native serialization is faster.
   if (!html && !indented && list.every(isPlainScalar)) return bounded(JSON.stringify(list))
-  const line = indented ? `\n${'  '.repeat(depth)}` : ''
-  const before = indented ? `${line}  ` : ''
-  let text = ''
-  for (const item of list) {
-    text = bounded(text + (text === '' ? before : `,${before}`) + toJson(item, html, indented, depth + 1))
-  }
-  return text === '' ? '[]' : `[${text}${line}]`
+  return enclosed('[]', list, (item) => toJson(item, html, indented, depth + 1), indented, depth)
 }
 
-type Quoted = readonly [key: string, text: string]
+function jsonMap(members: [string, unknown][], html: boolean, indented: boolean, depth: number): string {
+  countItems(members.length, depth)
+  const colon = indented ? ': ' : ':'
+  const write = ([key, member]: [string, unknown]) =>
+    toJson(key, html) + colon + toJson(member, html, indented, depth + 1)
+  return enclosed('{}', members, write, indented, depth)
+}
 
-function jsonMap(
-  map: object,
-  keys: readonly Quoted[],
-  html: boolean,
+/** Items or members in brackets, each on its own line if `indented`. */
+function enclosed<Part>(
+  brackets: '[]' | '{}',
+  parts: readonly Part[],
+  write: (part: Part) => string,
   indented: boolean,
   depth: number,
 ): string {
-  countItems(keys.length, depth)
+  if (parts.length === 0) return brackets
   const line = indented ? `\n${'  '.repeat(depth)}` : ''
   const before = indented ? `${line}  ` : ''
-  const colon = indented ? ': ' : ':'
   let text = ''
-  for (const [key, quoted] of keys) {
-    const member = toJson((map as Plain)[key], html, indented, depth + 1)
-    text = bounded(text + (text === '' ? before : `,${before}`) + quoted + colon + member)
-  }
-  return text === '' ? '{}' : `{${text}${line}}`
-}
-
-function quotedKeys(keys: readonly string[], html: boolean): Quoted[] {
-  return keys.map((key) => [key, toJson(key, html)])
+  for (const part of parts) text = bounded(text + (text === '' ? before : `,${before}`) + write(part))
+  return brackets[0] + text + line + brackets[1]
 }
 
 function countItems(more: number, depth: number): void {

@@ -55,18 +55,9 @@ export function canBackquote(text: string): boolean {
   return !/[\x00-\x08\x0a-\x1f`\x7f\ufeff]|\p{Surrogate}/u.test(text)
 }
 
-const SIMPLE: Record<string, number> = {
-  a: 7,
-  b: 8,
-  f: 12,
-  n: 10,
-  r: 13,
-  t: 9,
-  v: 11,
-  '\\': 92,
-  '"': 34,
-  "'": 39,
-}
+/** The code of a character by the letter of its escape. */
+const SIMPLE: Record<string, number> = { '"': 34, "'": 39 }
+for (const [char, escaped] of Object.entries(ESCAPES)) SIMPLE[escaped[1]!] = char.charCodeAt(0)
 /** A character of a literal, or its escape: simple, octal or hexadecimal byte, or code point. */
 const UNIT = /\\(?:([abfnrtv\\"'])|([0-7]{3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))|[^\\]/guy
 

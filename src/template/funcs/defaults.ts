@@ -49,37 +49,31 @@ function kindName(value: unknown): string {
   return KINDS[kind] ?? kind
 }
 
+/** @param html whether characters of HTML are escaped; undefined: as in Go only */
+const writer = (name: string, doc: string, html: boolean | undefined, indented = false) =>
+  define(
+    `${name}|must${name[0]!.toUpperCase()}${name.slice(1)} value:any`,
+    doc,
+    ([value], host) => chargeText(value, toJson(value, html ?? host.go, indented), host),
+    'json',
+  )
+
+/** @param otherwise for a string that is not JSON */
+const reader = (name: string, doc: string, otherwise: () => unknown) =>
+  define(`${name} text`, doc, ([text], host) => {
+    try {
+      return parseJson(text, host)
+    } catch {
+      return otherwise()
+    }
+  })
+
 export const json: readonly FunctionEntry[] = [
-  define(
-    'toJson|mustToJson value:any',
-    'The value as JSON',
-    ([value], host) => chargeText(value, toJson(value, host.go), host),
-    'json',
-  ),
-  define(
-    'toRawJson|mustToRawJson value:any',
-    'The value as JSON, without escapes for HTML',
-    ([value], host) => chargeText(value, toJson(value, false), host),
-    'json',
-  ),
-  define(
-    'toPrettyJson|mustToPrettyJson value:any',
-    'The value as indented JSON',
-    ([value], host) => chargeText(value, toJson(value, host.go, true), host),
-    'json',
-  ),
-  define('fromJson text', 'The value of a string of JSON; null for other strings', ([text], host) => {
-    try {
-      return parseJson(text, host)
-    } catch {
-      return null
-    }
-  }),
-  define('mustFromJson text', 'The value of a string of JSON; an error for other strings', ([text], host) => {
-    try {
-      return parseJson(text, host)
-    } catch {
-      throw execFault('the string is not JSON')
-    }
+  writer('toJson', 'The value as JSON', undefined),
+  writer('toRawJson', 'The value as JSON, without escapes for HTML', false),
+  writer('toPrettyJson', 'The value as indented JSON', undefined, true),
+  reader('fromJson', 'The value of a string of JSON; null for other strings', () => null),
+  reader('mustFromJson', 'The value of a string of JSON; an error for other strings', () => {
+    throw execFault('the string is not JSON')
   }),
 ].flat()

@@ -69,16 +69,9 @@ function decodeBase64(value: string): string {
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 function encodeBase32(value: string): string {
-  const bytes = toBytes(value)
-  const out = Buffer.alloc(Math.ceil(bytes.length / 5) * 8, '=')
-  let size = 0
-  let bits = 0
-  let held = 0
-  for (const byte of bytes) {
-    held = ((held << 8) | byte) & 0xfff
-    for (bits += 8; bits >= 5; bits -= 5) out[size++] = BASE32.charCodeAt((held >> (bits - 5)) & 31)
-  }
-  if (bits > 0) out[size] = BASE32.charCodeAt((held << (5 - bits)) & 31)
+  const digits = regrouped(toBytes(value), 8, 5)
+  const out = Buffer.alloc(Math.ceil(digits.length / 8) * 8, '=')
+  for (let at = 0; at < digits.length; at++) out[at] = BASE32.charCodeAt(digits[at]!)
   return out.toString('latin1')
 }
 
@@ -88,23 +81,26 @@ function decodeBase32(value: string): string {
   const compact = value.replace(/[\r\n]/g, '')
   let end = compact.length
   while (compact[end - 1] === '=') end--
-  const digits = compact.slice(0, end)
-  const bad = NOT_BASE32.exec(digits)
+  const text = compact.slice(0, end)
+  const bad = NOT_BASE32.exec(text)
   if (bad) return `illegal base32 data at input byte ${bad.index}`
-  const bytes = new Uint8Array((5 * digits.length) >> 3)
+  const digits = Buffer.from(text)
+  for (let at = 0; at < end; at++) digits[at] = digits[at]! - (digits[at]! >= 65 ? 65 : 24)
+  return fromBytes(regrouped(digits, 5, 8).subarray(0, (5 * end) >> 3))
+}
+
+/** Groups of so many bits, as groups of another number of bits; zeros fill the last one. */
+function regrouped(groups: Uint8Array, from: number, to: number): Uint8Array {
+  const out = new Uint8Array(Math.ceil((groups.length * from) / to))
   let size = 0
   let bits = 0
   let held = 0
-  for (let at = 0; at < digits.length; at++) {
-    const code = digits.charCodeAt(at)
-    held = ((held << 5) | (code >= 65 ? code - 65 : code - 24)) & 0xfff
-    bits += 5
-    if (bits >= 8) {
-      bits -= 8
-      bytes[size++] = held >> bits
-    }
+  for (const group of groups) {
+    held = ((held << from) | group) & 0xffff
+    for (bits += from; bits >= to; bits -= to) out[size++] = (held >> (bits - to)) & (2 ** to - 1)
   }
-  return fromBytes(bytes)
+  if (bits > 0) out[size] = (held << (to - bits)) & (2 ** to - 1)
+  return out
 }
 
 function adler32(value: string): string {

@@ -51,19 +51,13 @@ export const strings: readonly FunctionEntry[] = [
     replaceAll(old, by, text, host),
   ),
   define('quote values:any...', 'Each value in double quotes', (args, host) =>
-    present(args)
-      .map((arg) => quoted(arg, host))
-      .join(' '),
+    spaced(args, (arg) => quoted(arg, host)),
   ),
   define('squote values:any...', 'Each value in single quotes', (args, host) =>
-    present(args)
-      .map((arg) => `'${toText(arg, host)}'`)
-      .join(' '),
+    spaced(args, (arg) => `'${toText(arg, host)}'`),
   ),
   define('cat values:any...', 'The values joined by spaces', (args, host) =>
-    present(args)
-      .map((arg) => toText(arg, host))
-      .join(' '),
+    spaced(args, (arg) => toText(arg, host)),
   ),
   define('indent spaces:int text', 'Each line indented', ([spaces, text], host) =>
     indent(Number(spaces), text, host),
@@ -77,12 +71,12 @@ export const strings: readonly FunctionEntry[] = [
     count === 1n ? one : many,
   ),
   define('wrap width:int text', 'Lines of at most this width', ([width, text], host) =>
-    wrapped(text, Number(width), '\n', false, host),
+    wrap(text, Number(width), '\n', false, host),
   ),
   define(
     'wrapWith width:int separator text',
     'The same with another line separator; longer words are broken',
-    ([width, by, text], host) => wrapped(text, Number(width), by, true, host),
+    ([width, by, text], host) => wrap(text, Number(width), by, true, host),
   ),
   define('toString value:any', 'The value as a string', ([value], host) => toText(value, host)),
   define('toStrings list:any', 'The items as strings', ([list], host) =>
@@ -117,14 +111,12 @@ function quoted(value: unknown, host: Host): string {
   return quote(text, false)
 }
 
-/** A line costs more than its letters. */
-function wrapped(value: string, width: number, by: string, longWords: boolean, host: Host): string {
-  host.charge(Math.trunc(value.length / Math.max(1, width)) >> 1)
-  return wrap(value, width, by, longWords)
-}
-
-function present(values: readonly unknown[]): unknown[] {
-  return values.filter((value) => !isMissing(value))
+/** The texts of all values that are present. */
+function spaced(values: readonly unknown[], write: (value: unknown) => string): string {
+  return values
+    .filter((value) => !isMissing(value))
+    .map(write)
+    .join(' ')
 }
 
 function repeat(value: string, count: number, host: Host): string {
@@ -242,8 +234,10 @@ function abbreviate(text: string, left: number, width: number): string {
 }
 
 /** goutils' WrapCustom. */
-function wrap(text: string, width: number, separator: string, longWords: boolean): string {
+function wrap(text: string, width: number, separator: string, longWords: boolean, host: Host): string {
   const length = Math.max(1, width)
+  // A line costs more than its letters.
+  host.charge(Math.trunc(text.length / length) >> 1)
   const lines: string[] = []
   let at = 0
   while (text.length - at > length) {

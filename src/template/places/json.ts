@@ -6,7 +6,7 @@ import { hasLoneSurrogate } from '../fmt/bytes.ts'
 import { toJson } from '../fmt/json.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Span } from '../node.ts'
-import { type Context, lastSpan, type PlaceRules } from './rules.ts'
+import { type Context, type PlaceRules, print, reportEnd } from './rules.ts'
 
 /**
  * JSON has two contexts: values, and inside strings. `escape` and `unicode` are inside a string within `\…` and `\u…`,
@@ -30,9 +30,8 @@ export function jsonRules(source: string, errors: ErrorSink, inLines = false): P
     join: () => undefined,
     name: (context) => (context === 'value' ? 'outside a JSON string' : 'inside a JSON string'),
     ends(context, root) {
-      // If branches end in different contexts, the template's end is ambiguous.
-      if (context === 'value' || errors.errors.some(({ kind }) => kind === 'context')) return
-      errors.add('context', lastSpan(root), 'a JSON string is never closed', 'add the missing quote')
+      if (context !== 'value')
+        reportEnd(errors, root, 'a JSON string is never closed', 'add the missing quote')
     },
     output: ({ out }) => out,
   }
@@ -73,10 +72,8 @@ function escapeString(text: string): string {
   return NEEDS_ESCAPE.test(text) ? JSON.stringify(text).slice(1, -1) : text
 }
 
-const ready: Sink = (_, value) => printDialect(value)
-
 function stringSink({ form }: Flow): Sink {
-  return form === 'raw' ? ready : (_, value) => escapeString(printDialect(value))
+  return form === 'raw' ? print : (_, value) => escapeString(printDialect(value))
 }
 
 /** A value followed by a colon is a key, and keys are strings (RFC 8259, 4). */
@@ -85,7 +82,7 @@ function isKey(source: string, { end }: Span): boolean {
 }
 
 function keySink({ form }: Flow): Sink {
-  if (form === 'raw') return ready
+  if (form === 'raw') return print
   return (_, value) => {
     if (typeof value === 'string' && form === 'json' && value.startsWith('"')) return value
     return JSON.stringify(typeof value === 'string' ? value : printDialect(value ?? null))
@@ -96,7 +93,7 @@ function keySink({ form }: Flow): Sink {
 function valueSinkAt(source: string, span: Span, flow: Flow): Sink {
   if (isKey(source, span)) return keySink(flow)
   if (flow.separator && !/:[ \t\r\n]*$/.test(source.slice(Math.max(0, span.start - 64), span.start)))
-    return ready
+    return print
   return valueSink(flow)
 }
 

@@ -5,7 +5,7 @@ import { wellFormed } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import { type Node, someNode, type Tree } from '../node.ts'
 import { isMissing } from '../values.ts'
-import { type PlaceRules, plainRules } from './rules.ts'
+import { type PlaceRules, plainRules, print } from './rules.ts'
 
 /** Go's own printing, without escaping. */
 export const goRules = plainRules(
@@ -16,8 +16,6 @@ export const goRules = plainRules(
   },
   ({ out }) => wellFormed(out),
 )
-
-const print: Sink = (_, value) => (typeof value === 'string' ? value : printDialect(value))
 
 /** The dialect without escaping. */
 export const textRules = plainRules(() => print)

@@ -1,5 +1,7 @@
+import type { ErrorSink } from '../errors.ts'
 import type { Sink, State } from '../exec.ts'
 import type { Flow } from '../flow.ts'
+import { printDialect } from '../fmt/print.ts'
 import type { Node, Span } from '../node.ts'
 
 /** Position in the output, in terms of its place. */
@@ -20,10 +22,15 @@ export interface PlaceRules {
   output(state: State): string | undefined
 }
 
-/** The last character of a template. */
-export function lastSpan(root: readonly Node[]): Span {
+/** The dialect without escaping. */
+export const print: Sink = (_, value) => printDialect(value)
+
+/** Reports at the last character of a template that its output is incomplete. */
+export function reportEnd(errors: ErrorSink, root: readonly Node[], message: string, hint: string): void {
+  // If branches end in different contexts, the template's end is ambiguous.
+  if (errors.errors.some(({ kind }) => kind === 'context')) return
   const end = root.at(-1)?.end ?? 0
-  return { start: Math.max(0, end - 1), end }
+  errors.add('context', { start: Math.max(0, end - 1), end }, message, hint)
 }
 
 /** Rules of a place with a single context. */

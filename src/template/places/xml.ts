@@ -4,7 +4,7 @@ import type { Flow } from '../flow.ts'
 import { wellFormed } from '../fmt/bytes.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Span } from '../node.ts'
-import { type Context, lastSpan, type PlaceRules } from './rules.ts'
+import { type Context, type PlaceRules, print, reportEnd } from './rules.ts'
 
 /**
  * The contexts of an XML body. Values are allowed in `text` and attributes, `"` or `'`; within a reference these are
@@ -31,8 +31,7 @@ export function xmlRules(errors: ErrorSink): PlaceRules {
     join: () => undefined,
     name: nameOf,
     ends(context, root) {
-      if (context === 'text' || errors.errors.some(({ kind }) => kind === 'context')) return
-      errors.add('context', lastSpan(root), `the XML ends ${nameOf(context)}`, 'close it')
+      if (context !== 'text') reportEnd(errors, root, `the XML ends ${nameOf(context)}`, 'close it')
     },
     output: ({ out }) => out,
   }
@@ -93,8 +92,6 @@ function declaration(context: Context, char: string): Context {
   if (char === ']' || (context === '<!D[]' && /\s/.test(char))) return '<!D[]'
   return '<!D['
 }
-
-const print: Sink = (_, value) => printDialect(value)
 
 /** XML 1.0 (2.2) cannot represent them. */
 const NO_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/
