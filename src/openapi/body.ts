@@ -4,13 +4,13 @@ import { isBytesType } from '../tools/answer.ts'
 import { TEXT_OR_FILE } from '../tools/schema.ts'
 import { isMap, mapOf, reasonOf, textOf, Unsupported } from './open-document.ts'
 import type { Operation } from './operations.ts'
-import { pairsText } from './pairs.ts'
 import { flatten, toSchema } from './schema.ts'
 import {
   conditionText,
   describeOnly,
   isPlainObject,
   kindsOf,
+  pairsText,
   print,
   sourceText,
   wireForm,
@@ -176,31 +176,31 @@ function addText(draft: Draft, schema: JsonObject, { required, description }: Bo
 
 /** XML and similar as one text with an example, as a schema does not describe its syntax. */
 function addDocument(draft: Draft, { type, media }: { type: string; media: JsonObject }, body: Body): void {
-  const { required } = body
-  const kind = type.split(';')[0]!.trim()
   const example = exampleOf(media, draft)
   const shown = example !== undefined && example.length <= 300 ? `, for example ${example}` : ''
-  const said = plainText(body.description, LENGTHS.argument).replace(/(?<![.!?])$/, '.')
-  const description = `${said === '.' ? '' : `${said} `}The body as ${kind}${shown}`
-  const schema: JsonObject = { type: 'string', description }
-  const arg = draft.add('body', 'request', { position: 'body', required, schema })
+  const arg = addTyped(draft, body, `${type.split(';')[0]!.trim()}${shown}`)
   if (!arg) return
   draft.headers.set('Content-Type', literal(type.trim()))
   draft.requestBody = whenGiven(arg, print(`raw ${sourceText(arg)}`))
 }
 
 /** Bytes as one Base64 argument, which the gateway decodes because of the Content-Type. */
-function addBytes(draft: Draft, type: string, { required, description }: Body): void {
+function addBytes(draft: Draft, type: string, body: Body): void {
   const kind = type.split(';')[0]!.trim().toLowerCase()
-  const said = plainText(description, LENGTHS.argument).replace(/(?<![.!?])$/, '. ')
-  const schema: JsonObject = {
-    type: 'string',
-    description: `${said === '. ' ? '' : `${said.trim()} `}The body as ${kind}, in Base64`,
-  }
-  const arg = draft.add('body', 'request', { position: 'body', required, schema })
+  const arg = addTyped(draft, body, `${kind}, in Base64`)
   if (!arg) return
   if (arg.fixed) throw new Unsupported('a body of bytes cannot have a fixed value')
   draft.headers.set('Content-Type', literal(kind.includes('*') ? 'application/octet-stream' : kind))
+}
+
+/** The body as one text argument. @param format continues "The body as" in its description */
+function addTyped(draft: Draft, { required, description }: Body, format: string): DraftArg | undefined {
+  const said = plainText(description, LENGTHS.argument).replace(/(?<=[^.!?])$/, '.')
+  const schema: JsonObject = {
+    type: 'string',
+    description: `${said && `${said} `}The body as ${format}`,
+  }
+  return draft.add('body', 'request', { position: 'body', required, schema })
 }
 
 function exampleOf(

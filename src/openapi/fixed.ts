@@ -124,12 +124,9 @@ function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, 
   const plain = safeKey(configKey(bound)) + (isList ? 'List' : '')
   const key = used.has(plain) ? `${plain}Value` : plain
   config.set(key, isTemplate ? withEnv(text) : json === undefined ? text : JSON.stringify(json))
-  const asJson = !takesText && (isBody(part.place) || types.has('array') || types.has('object'))
+  const isBody = part.place === 'body' || part.place === 'request'
+  const asJson = !takesText && (isBody || types.has('array') || types.has('object'))
   return { value: asJson ? `(fromJSON .Config.${key})` : `.Config.${key}`, mayBeEmpty: false }
-}
-
-function isBody(place: Place): boolean {
-  return place === 'body' || place === 'request'
 }
 
 /** Converts `${NAME}` and `${NAME:default}` to template actions. */

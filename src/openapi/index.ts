@@ -5,7 +5,7 @@ import type { Source } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type ReadVariable, variablesRead } from '../template/index.ts'
-import { groupBy } from '../text/index.ts'
+import { groupBy, withoutEndSlashes } from '../text/index.ts'
 import { checkNames, type Place } from './fixed.ts'
 import { foundBy, type Group, groupsOf, type Member, type Tag, tagsOf } from './groups.ts'
 import {
@@ -28,7 +28,7 @@ import {
 } from './operations.ts'
 import { outputOf } from './response-schema.ts'
 import { credentialsOf, type FetchedToken, fetchedToken, unfetchedNotes } from './security.ts'
-import { baseOf, withoutEnd } from './servers.ts'
+import { baseOf } from './servers.ts'
 import { toolNames } from './short-names.ts'
 import { oldSchemes } from './swagger.ts'
 import { makeTool, type WrittenTool } from './tool.ts'
@@ -139,7 +139,7 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
   const title = plainText(textOf(mapOf(document.info).title) ?? '', 200)
   const name = options.name ?? (titleSlug(title) || 'api')
   const found = toolsOf(document, version, name, options)
-  const prefix = withoutEnd(options.prefix ?? `/${name}`)
+  const prefix = withoutEndSlashes(options.prefix ?? `/${name}`)
   const kind = version === '2.0' ? 'Swagger' : 'OpenAPI'
   const head = `Made by plantgw import openapi of the ${kind} description of ${title || name}.`
   const groups = groupsOf(found.members, options.listSize ?? LIST_SIZE)

@@ -4,7 +4,7 @@ import { foreignFile } from '../config/foreign-file.ts'
 import type { Source } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
-import { shorten } from '../text/index.ts'
+import { lowerFirst, positionsOf, shorten } from '../text/index.ts'
 import { decoded } from '../tools/credentials.ts'
 
 /** A map; a value of another type counts as absent. */
@@ -131,19 +131,11 @@ function fault(
   end = start + 1,
   hint?: string,
 ): Finding {
-  const place = (offset: number) => {
-    const before = text.slice(0, offset)
-    const line = before.split('\n').length
-    return { line, column: offset - before.lastIndexOf('\n'), offset }
-  }
+  const position = positionsOf(text)
   return finding('yaml-syntax', file, message, {
-    range: { start: place(start), end: place(end) },
+    range: { start: position(start), end: position(end) },
     ...(hint !== undefined && { hint }),
   })
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
 export interface Refs {

@@ -176,7 +176,8 @@ export function keyScheme(
   const named = readable(schemes, refs).filter(
     ([, { type, name }]) => type === 'apiKey' && textOf(name)?.toLowerCase() === parameter.toLowerCase(),
   )
-  const [scheme] = named.find(([, one]) => one.in === place) ?? (isBody(place) ? named[0] : undefined) ?? []
+  const isInBody = place === 'form' || place === 'body'
+  const [scheme] = named.find(([, one]) => one.in === place) ?? (isInBody ? named[0] : undefined) ?? []
   return scheme
 }
 
@@ -186,10 +187,6 @@ export function bearerScheme(schemes: JsonObject, refs: Refs): string | undefine
     isBearer(type, textOf(scheme)?.toLowerCase()),
   )
   return all.length === 1 ? all[0]![0] : undefined
-}
-
-function isBody(place: string): boolean {
-  return place === 'form' || place === 'body'
 }
 
 function readable(schemes: JsonObject, refs: Refs): [string, JsonObject][] {

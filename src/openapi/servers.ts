@@ -23,7 +23,7 @@ interface ServerContext {
 /** @throws Unsupported if there is no usable address */
 export function baseOf(servers: Json | undefined, context: ServerContext): Base {
   const { server, base, name } = context
-  if (server !== undefined) return { template: withoutEnd(server), url: server }
+  if (server !== undefined) return { template: withoutEndSlashes(server), url: server }
   const made = listOf(servers).map((one) => attempt(mapOf(one), context))
   const usable = made.filter((one) => typeof one !== 'string')
   const [first] = usable
@@ -55,7 +55,7 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
   if (!/^[a-z][a-z\d+.-]*:/i.test(url)) return relative(url, template, name, base)
   const fault = faultOf(url)
   if (fault) return `its server ${shorten(given, 80)} ${fault}`
-  return { template: withoutEnd(template), url: withoutEnd(url) }
+  return { template: withoutEndSlashes(template), url: withoutEndSlashes(url) }
 }
 
 /** Without a host, the document's URL is the base, or else an environment variable. */
@@ -63,16 +63,11 @@ function relative(url: string, template: string, name: string, base: string | un
   if (faultOf(new URL(url, 'http://localhost').href))
     return `its server ${shorten(url, 80)} is not a valid URL`
   if (base === undefined || template !== url) {
-    const path = withoutEnd(template.replace(/^\/?/, '/'))
+    const path = withoutEndSlashes(template.replace(/^\/?/, '/'))
     return open(base === undefined ? 'http://localhost' : new URL(base).origin, path, name)
   }
-  const whole = withoutEnd(new URL(url, base).href)
+  const whole = withoutEndSlashes(new URL(url, base).href)
   return { template: whole, url: whole }
-}
-
-/** Without trailing slashes. */
-export function withoutEnd(url: string): string {
-  return withoutEndSlashes(url)
 }
 
 function open(origin: string, path: string, name: string): Base {

@@ -1,11 +1,12 @@
 import { sampleOf, setMissing } from '../checks/samples.ts'
-import type { Arg } from '../config/model.ts'
+import type { Arg, Server } from '../config/model.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
-import { percentEncode, percentTable } from '../text/index.ts'
+import { percentEncode, percentTable, withoutEndSlashes } from '../text/index.ts'
 import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
-import { isFixed, renderInTurns } from './templates.ts'
+import { beforeCalls, type CompileTemplate, isFixed, render, renderInTurns } from './templates.ts'
+import type { Problem } from './types.ts'
 
 /** Target of a request: `path` includes the query, and is ASCII without a fragment. */
 interface Target {
@@ -68,7 +69,7 @@ export function compileEndpoint(
 }
 
 /** An invalid URL of a call. @param clause continues "the URL of this tool" */
-export class UrlError extends CallError {
+class UrlError extends CallError {
   constructor(readonly clause: string) {
     super('request', `No request was sent: the URL of this tool ${clause}.`)
   }
@@ -126,6 +127,61 @@ function countSegments(path: string): number {
     if (char === 47) count++
   }
   return count
+}
+
+/**
+ * The `baseUrl` of a server as text, without slashes at its end; faults are added to `problems`. Undefined: there is
+ * none, or it is faulty.
+ */
+export function renderBase(
+  { baseUrl }: Pick<Server, 'baseUrl'>,
+  path: Problem['path'],
+  compile: CompileTemplate,
+  config: Root['Config'],
+  problems: Problem[],
+): string | undefined {
+  if (baseUrl === undefined) return undefined
+  const at = [...path, 'baseUrl']
+  const template = compile(baseUrl, at, 'url', { Config: true })
+  const url =
+    template &&
+    beforeCalls({ path: at, code: 'template-context' }, problems, () =>
+      render(template, { Config: config }, 'baseUrl'),
+    )
+  if (url === undefined) return undefined
+  const fault = faultOf(url)
+  if (fault === undefined) return withoutEndSlashes(url)
+  const hint = 'Write a URL such as https://api.example.com/v1'
+  const message = `The \`baseUrl\` ${fault}`
+  problems.push({ path: at, code: 'invalid-value', severity: 'error', message, hint })
+  return undefined
+}
+
+function faultOf(url: string): string | undefined {
+  const [origin] = /^https?:\/\/[^/?#\\]*/i.exec(url) ?? []
+  if (origin === undefined) return 'is not an absolute http or https URL'
+  if (/[?#]/.test(url)) return 'has a query or fragment: paths of endpoints could not be appended to it'
+  try {
+    readOrigin(origin)
+    readPath(url, origin.length)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof UrlError)) throw error
+    return error.clause
+  }
+}
+
+/** The template of a URL from that of a path below `base`. */
+export function below(base: string, template: Template): Template {
+  const whole = (path: string | undefined) => path && base + path
+  const { source, references, constant } = template
+  return {
+    source,
+    references,
+    constant: whole(constant),
+    render: (data) => whole(template.render(data)),
+    renderInTurns: async (data) => whole(await template.renderInTurns(data)),
+  }
 }
 
 /** Branches and `raw` may result in another origin or path for each call. */

@@ -1,4 +1,4 @@
-import type { Fault, LoginNeed } from '../mcp/fault.ts'
+import { Fault, type LoginNeed } from '../mcp/fault.ts'
 import { NetFault, type NetFaultKind, tooLargeText } from '../net/index.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import { timeText } from '../text/index.ts'
@@ -38,7 +38,7 @@ export interface TemplatePlace {
 }
 
 /** @param upstreamStatus of an answer that had begun */
-export function outcomeOf(failure: Failure | undefined, upstreamStatus: number | undefined): Outcome {
+export function metricOutcome(failure: Failure | undefined, upstreamStatus: number | undefined): Outcome {
   if (!failure) return 'ok'
   const outcome = OUTCOMES[failure]
   // The answer itself may exceed a limit.
@@ -102,10 +102,12 @@ function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits)
   return new CallError(failure, whole, undefined, fault.status)
 }
 
-/** The failure if the server's credentials cannot be obtained. */
-export function credentialError({ kind, message, login }: Fault): CallError {
+/** The given credentials. @throws CallError if they could not be obtained */
+export function obtained<T>(given: T | Fault): T {
+  if (!(given instanceof Fault)) return given
+  const { kind, message, login } = given
   const failure = kind === 'timeout' ? 'timeout' : 'credentials'
-  return new CallError(failure, `${message}.`, undefined, undefined, undefined, login)
+  throw new CallError(failure, `${message}.`, undefined, undefined, undefined, login)
 }
 
 /** The failure for any error; unexpected errors do not reveal their text. */

@@ -1,5 +1,5 @@
 import { type Arg, type Limits, wireName } from '../config/model.ts'
-import { isObject, JSON_LIMITS, type Json, parseVerbatim, stringify } from '../json/index.ts'
+import { JSON_LIMITS, type Json, parseVerbatim, stringify } from '../json/index.ts'
 import type { Next, Pages } from '../json/shaping/index.ts'
 import { type HttpAnswer, linkTargets } from '../net/index.ts'
 import { pathOf, pauseFor, shorten, wellFormed } from '../text/index.ts'
@@ -8,6 +8,7 @@ import { readPath } from './endpoint.ts'
 import { asCallError, CallError } from './failure.ts'
 import type { Answered } from './redirect.ts'
 import type { UpstreamRequest } from './types.ts'
+import { countValues } from './validators.ts'
 
 /** Parameters of reading a call's pages. */
 interface PageReading {
@@ -55,7 +56,7 @@ export async function readPages(
   const items = [...last.items]
   let answered = first
   let room = limits.maxResponseSize - first.answer.body.length
-  let values = valuesIn(last.page)
+  let values = countValues(last.page)
   let stop: Stop
   let count = 1
   for (;;) {
@@ -66,7 +67,7 @@ export async function readPages(
       stop = { why: 'enough', request: next }
     else {
       const page = await attempt(next, room, reading)
-      values += 'why' in page ? 0 : valuesIn(page.page)
+      values += 'why' in page ? 0 : countValues(page.page)
       if ('why' in page) stop = page
       else if (values > JSON_LIMITS.values)
         // A larger answer would not be read as JSON, and so not be shaped.
@@ -111,14 +112,6 @@ function readPage(answer: HttpAnswer, pages: Pages): Page | undefined {
   }
   const items = pages.itemsOf(page)
   return items && { page, items }
-}
-
-/** Number of JSON values in a value, including itself. */
-function valuesIn(value: Json): number {
-  if (!Array.isArray(value) && !isObject(value)) return 1
-  let count = 1
-  for (const one of Array.isArray(value) ? value : Object.values(value)) count += valuesIn(one)
-  return count
 }
 
 async function attempt(

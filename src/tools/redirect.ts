@@ -1,6 +1,5 @@
 import { isRepeatable, type Limits, type Tool } from '../config/model.ts'
 import { afterRefusal, type Credential, type SentHeader } from '../credentials/credential.ts'
-import { Fault } from '../mcp/fault.ts'
 import type { Exchange } from '../mcp/recorded-call.ts'
 import {
   type Connection,
@@ -15,7 +14,7 @@ import {
 import { addressOf, type Span, type SpanStart, type TraceContext } from '../telemetry/trace.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
-import { CallError, credentialError } from './failure.ts'
+import { CallError, obtained } from './failure.ts'
 import type { Mask } from './mask.ts'
 import { bodyText, requestText } from './request-text.ts'
 import type { CallContext, UpstreamRequest } from './types.ts'
@@ -73,22 +72,19 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     connectTimeout,
     proxy,
   }
-  let sent = await credential?.header()
-  if (sent instanceof Fault) throw credentialError(sent)
+  let sent = obtained(await credential?.header())
   let request = sent ? withHeader(first, sent) : first
   for (let hops = 0; ; hops++) {
     fetching.guard = guardOf(request, options)
     fetching.tls = request.origin === first.origin ? tls : tls?.elsewhere
     let answer = await sendOne(request, tool, fetching, options)
     if (credential && sent && carries(request, sent)) {
-      const other = await afterRefusal(credential, sent, answer)
-      if (other instanceof Fault) throw credentialError(other)
+      const other = obtained(await afterRefusal(credential, sent, answer))
       if (other) {
         sent = undefined
         request = withHeader(request, other)
         answer = await sendOne(request, tool, fetching, options)
-        const again = await afterRefusal(credential, other, answer)
-        if (again instanceof Fault) throw credentialError(again)
+        obtained(await afterRefusal(credential, other, answer))
       }
     }
     if (!tool.followRedirects || !isRedirect(answer)) return { answer, request }
@@ -98,12 +94,8 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
         `${first.origin} redirected more than ${MAX_REDIRECTS} times; the call was abandoned.`,
       )
     request = redirected(request, answer, options)
-    options = withoutPath(options)
+    options = { ...options, spans: options.spans && { span: options.spans.span } }
   }
-}
-
-function withoutPath({ spans, ...options }: SendOptions): SendOptions {
-  return { ...options, spans: spans && { span: spans.span } }
 }
 
 /** One attempt, with its own span if traces are recorded (semantic conventions of HTTP). */
@@ -183,19 +175,13 @@ function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): 
 /** Trace headers set by the tool take precedence. */
 function withTrace(request: UpstreamRequest, { traceparent, tracestate }: TraceContext): UpstreamRequest {
   const { headers } = request
-  for (let i = 0; i < headers.length; i += 2) if (isOfTrace(headers[i]!)) return request
+  if (headers.some((name, i) => i % 2 === 0 && /^trace(?:parent|state)$/i.test(name))) return request
   const state = tracestate === undefined ? [] : ['tracestate', tracestate]
   return { ...request, headers: [...headers, 'traceparent', traceparent, ...state] }
 }
 
-function isOfTrace(name: string): boolean {
-  if (name.length !== 'traceparent'.length && name.length !== 'tracestate'.length) return false
-  const lower = name.toLowerCase()
-  return lower === 'traceparent' || lower === 'tracestate'
-}
-
 /** Sends one request of a call, with retries if safe. @throws NetFault */
-function sendOne(
+async function sendOne(
   request: UpstreamRequest,
   tool: Tool,
   fetching: FetchOptions & { begin: number },
@@ -210,16 +196,10 @@ function sendOne(
       if (error instanceof NetFault) return error
       throw error
     })
-  const sent = resilience.run(once, {
-    origin: request.origin,
-    attempts,
-    deadline: begin + timeout,
-    signal,
-  })
-  return sent.then((result) => {
-    if (result instanceof NetFault) throw result
-    return result
-  })
+  const deadline = begin + timeout
+  const result = await resilience.run(once, { origin: request.origin, attempts, deadline, signal })
+  if (result instanceof NetFault) throw result
+  return result
 }
 
 /** Whether the request still has the header after redirects. */

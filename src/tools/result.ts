@@ -111,7 +111,7 @@ export interface Sent {
   keep?: Keep | undefined
 }
 
-export async function outcomeOf(
+export async function answerOutcome(
   read: ReadAnswer,
   shape: Shape,
   sent: Sent,

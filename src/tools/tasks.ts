@@ -18,7 +18,7 @@ import {
   type RpcError,
 } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { outcomeOf } from './failure.ts'
+import { metricOutcome } from './failure.ts'
 import type {
   Answer,
   CallContext,
@@ -91,7 +91,7 @@ function endOf(
   { failure, detail, upstreamStatus, pages, savedChars, login }: CallOutcome,
   tool?: string,
 ): CallEnd {
-  const outcome = outcomeOf(failure, upstreamStatus)
+  const outcome = metricOutcome(failure, upstreamStatus)
   return { outcome, failure, detail, upstreamStatus, tool, pages, savedChars, login }
 }
 

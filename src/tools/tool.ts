@@ -16,32 +16,38 @@ import { headersOf, isBelowBase, wholeEndpoint } from '../config/short-form.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import type { JsonObject } from '../json/index.ts'
 import { compileShaping, type Shaping } from '../json/shaping/index.ts'
-import { Fault } from '../mcp/fault.ts'
-import {
-  askedPauseOf,
-  type Connection,
-  type Guards,
-  type HttpAnswer,
-  type HttpClient,
-  type Resilience,
-} from '../net/index.ts'
+import { askedPauseOf, type Connection, type HttpAnswer } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
 import { atOnce, PIECE, pathOf, pause, pauseFor, quote, type Steps } from '../text/index.ts'
 import { type ReadAnswer, readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
-import { below, renderBase } from './base-url.ts'
 import { type Body, compileBody, type MadeBody } from './body.ts'
 import { callMasks, masked, secretsOfTool, shownNowhere } from './credentials.ts'
-import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
-import { asCallError, CallError, credentialError } from './failure.ts'
+import {
+  below,
+  compileEndpoint,
+  type Endpoint,
+  namesOnly,
+  pathTemplate,
+  renderBase,
+  shownUrl,
+} from './endpoint.ts'
+import { asCallError, CallError, obtained } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
-import { type Mask, maskKnown, maskKnownInPieces, maskOf, type OnRedacted, SHOWN } from './mask.ts'
+import { type Mask, maskKnown, maskKnownInPieces, maskOf, SHOWN } from './mask.ts'
 import { type Async, compileAsync, isPassing } from './operation.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { type PagesRead, readPages } from './read-pages.ts'
 import { type Answered, ledTo, type SendOptions, send } from './redirect.ts'
-import { answerTemplate, failedOperation, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
+import {
+  answerOutcome,
+  answerTemplate,
+  failedOperation,
+  failedOutcome,
+  type Sent,
+  type Shape,
+} from './result.ts'
 import { type Root, rootBuilder } from './root.ts'
 import { FIELDS, isObjectSchema, outputSchema, toolDefinition } from './schema.ts'
 import {
@@ -297,12 +303,8 @@ function shownCredentials({ credentials }: Server, hidden: boolean): string[] {
 class HttpTool implements CompiledTool {
   readonly operations: Operations | undefined
   private readonly limits: Limits
-  private readonly http: HttpClient
   private readonly redact: Redact
-  private readonly onRedacted: OnRedacted | undefined
-  private readonly guards: Guards | undefined
   private readonly connection: Connection
-  private readonly resilience: Resilience | undefined
   private readonly attempts: number
   private readonly readArgs: ReadArgs
   private readonly buildRoot
@@ -314,7 +316,6 @@ class HttpTool implements CompiledTool {
   private readonly shownPath
   private readonly configured
   private readonly masks
-  private readonly credentials: Credentials | undefined
   /** The `credentials` header for requests that are only shown. */
   private readonly shownHeader: string[]
 
@@ -322,21 +323,16 @@ class HttpTool implements CompiledTool {
     private readonly tool: Tool,
     readonly definition: ToolDefinition,
     private readonly parts: Parts,
-    context: Omit<ToolContext, 'problems'>,
+    private readonly context: Omit<ToolContext, 'problems'>,
   ) {
     const { config, env, server, compileSchema } = context
     const { url, headers, body, answers, slow } = parts
     this.limits = limitsOf(tool, context)
     this.operations = slow && this.operationsOf(slow)
-    this.http = context.http
     this.redact = server.redact ?? 'own'
-    this.onRedacted = context.onRedacted
-    this.guards = context.guards
     const { proxy = context.connection?.proxy } = tool
     this.connection = { ...context.connection, proxy }
-    this.resilience = context.resilience
     this.attempts = (tool.retry ?? server.retry)?.attempts ?? 1
-    this.credentials = context.credentials
     this.shownHeader = shownCredentials(server, context.secrets !== undefined)
     const validate = compileSchema(definition.inputSchema, 'arguments')
     this.readArgs = argsReader(tool, definition.inputSchema, validate, context.log)
@@ -363,8 +359,7 @@ class HttpTool implements CompiledTool {
   async call(given: unknown, call: CallContext): Promise<CallOutcome> {
     let plan: Plan | undefined
     try {
-      const credential = this.credentials?.of(call)
-      if (credential instanceof Fault) throw credentialError(credential)
+      const credential = obtained(this.context.credentials?.of(call))
       plan = await this.plan(given, call, credential)
       const { limits } = this
       const { mask } = plan
@@ -397,7 +392,8 @@ class HttpTool implements CompiledTool {
     path?: string,
     credential?: Credential,
   ): SendOptions {
-    const { http, limits, guards, connection, resilience, attempts } = this
+    const { http, guards, resilience } = this.context
+    const { limits, connection, attempts } = this
     const spans = span && { span, ...(path !== undefined && { path }) }
     const { authored } = this.parts
     return {
@@ -485,8 +481,7 @@ class HttpTool implements CompiledTool {
     call: CallContext,
     method = 'GET',
   ): Promise<{ answer: HttpAnswer; plan: Plan }> {
-    const credential = this.credentials?.of(call)
-    if (credential instanceof Fault) throw credentialError(credential)
+    const credential = obtained(this.context.credentials?.of(call))
     const { args, shaping } = this.split(operation.args)
     const root = this.buildRoot()(args, call)
     const draft = new RequestDraft(this.limits.maxRequestSize)
@@ -605,15 +600,16 @@ class HttpTool implements CompiledTool {
     const read = readAnswer(answer)
     const own = plan.mask()
     const shown = answer.body.length > PIECE ? await this.maskedText(read, own) : undefined
-    return outcomeOf(masked(read, this.redacting(own), shown), plan.shape, plan.sent, this.limits)
+    return answerOutcome(masked(read, this.redacting(own), shown), plan.shape, plan.sent, this.limits)
   }
 
   /** The text of a large answer, masked piece by piece; undefined: masked when it is read. */
   private async maskedText({ kind, text }: ReadAnswer, own: Mask | undefined): Promise<string | undefined> {
     await pause()
     if (this.redact !== 'patterns' || kind === 'binary') return undefined
-    const shown = own?.(text(), kind === 'json', this.onRedacted) ?? text()
-    return maskKnownInPieces(shown, this.onRedacted)
+    const { onRedacted } = this.context
+    const shown = own?.(text(), kind === 'json', onRedacted) ?? text()
+    return maskKnownInPieces(shown, onRedacted)
   }
 
   /** Adds the notice about pages to a result. */
@@ -638,7 +634,8 @@ class HttpTool implements CompiledTool {
 
   /** The mask for answers, by the server's setting. @param own masks the call's own secrets */
   private redacting(own: Mask | undefined): Mask | undefined {
-    const { redact, onRedacted } = this
+    const { redact } = this
+    const { onRedacted } = this.context
     if (redact === 'off' || (redact === 'own' && !own)) return undefined
     return (text, json) => {
       const shown = own?.(text, json, onRedacted) ?? text

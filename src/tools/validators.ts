@@ -1,7 +1,7 @@
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { boundedAjv, WorkError, withinWork } from '../config/json-schema/bounded.ts'
-import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, toDoubles } from '../json/index.ts'
 import { lazy } from './argument-text.ts'
 import { CallError } from './failure.ts'
 
@@ -85,14 +85,14 @@ const OPTIONS: Options = {
   addUsedSchema: false,
 }
 
-/** Number of values inside a value, including itself; stops counting at `bound`. */
-function countValues(value: Json, bound: number): number {
+/** Number of values inside a value, including itself; stops counting at `bound`. Default: none. */
+export function countValues(value: Json, bound = Number.POSITIVE_INFINITY): number {
   let count = 0
   const rest: Json[] = [value]
   while (rest.length > 0 && count < bound) {
     const next = rest.pop()!
     count++
-    if (typeof next === 'object' && next !== null) for (const member of Object.values(next)) rest.push(member)
+    if (Array.isArray(next) || isObject(next)) for (const member of Object.values(next)) rest.push(member)
   }
   return count
 }
