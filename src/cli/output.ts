@@ -1,7 +1,17 @@
-import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { maskSecrets, secretsIn } from '../checks/practice/leaked-secrets.ts'
 import { type Finding, formatText } from '../findings/index.ts'
+import { replaceFile } from '../store/file.ts'
 import { plural, printable, printableJson } from '../text/index.ts'
 
 /** Whether a stream should be coloured: by `NO_COLOR` and `FORCE_COLOR`, else only on a terminal. */
@@ -97,6 +107,19 @@ export function writeNew(files: ReadonlyMap<string, string>, force = false): voi
     if (code === 'EEXIST' || code === 'ENOTDIR') throw new Error(`${path} is in the way; nothing was written`)
     throw new Error(`cannot write: ${message}; nothing was written`)
   }
+}
+
+/**
+ * Replaces a text file atomically, keeping its mode, links and byte order mark.
+ * @param before its text as read, without a byte order mark
+ * @throws Error if it changed meanwhile, or cannot be written
+ */
+export async function rewrite(file: string, before: string, text: string): Promise<void> {
+  const path = realpathSync(file)
+  const now = readFileSync(path, 'utf8')
+  const mark = now.startsWith('\ufeff') && !before.startsWith('\ufeff') ? '\ufeff' : ''
+  if (now !== mark + before) throw new Error(`${file} changed in the meantime and was not written`)
+  await replaceFile(path, `${path}.${process.pid}.tmp`, [mark + text], statSync(path).mode)
 }
 
 /** A dangling link exists too. */

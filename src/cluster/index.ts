@@ -10,7 +10,7 @@ import { createTickets, type Tickets } from './tickets.ts'
 export { MAX_REPLICAS } from './contacts.ts'
 export type { Forwarded, ForwardOutcome } from './forward.ts'
 export { CLIENT_HEADER, HOP_HEADER, PROOF_HEADER } from './hop.ts'
-export { FROM_HEADER, MEMBERS_HEADER, within } from './members.ts'
+export { FROM_HEADER, MEMBERS_HEADER } from './members.ts'
 export { createSeal } from './seal.ts'
 export type { Ticket, WaitingState } from './tickets.ts'
 

@@ -1,6 +1,6 @@
 import type { AnswerHeaders } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { RecentMap } from '../text/index.ts'
+import { RecentMap, within } from '../text/index.ts'
 import { MAX_REPLICAS, type Question } from './contacts.ts'
 import { createSeal, type SealOptions } from './seal.ts'
 import type { Ticket } from './tickets.ts'
@@ -124,16 +124,4 @@ export function createMembers(options: MembersOptions): Members {
       meetings.delete(other)
     },
   }
-}
-
-/** Waits for `work`, but at most `ms`. */
-export function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  return Promise.race([work, late]).then(
-    () => clearTimeout(timer),
-    () => clearTimeout(timer),
-  )
 }

@@ -14,7 +14,6 @@ import {
   markOf,
   PROOF_HEADER,
   type Reach,
-  within,
 } from '../cluster/index.ts'
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import {
@@ -35,7 +34,7 @@ import {
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
-import { pathOf } from '../text/index.ts'
+import { pathOf, within } from '../text/index.ts'
 import { mirrored } from '../upstream/index.ts'
 import type { HttpContext } from './http-context.ts'
 
@@ -294,7 +293,7 @@ async function tell(
     if ('gone' in outcome) cluster.forget(other)
     if ('body' in outcome && outcome.body instanceof ReadableStream) await outcome.body.cancel()
   })
-  await within(TELLING, Promise.all(told))
+  await within(TELLING, Promise.all(told)).catch(() => {})
 }
 
 /** Milliseconds that a client waits for replicas to be notified. */

@@ -26,6 +26,7 @@ export {
   withoutEndSlashes,
 } from './urls.ts'
 export { wildcards } from './wildcards.ts'
+export { within } from './within.ts'
 export {
   canonicalHeader,
   capital,

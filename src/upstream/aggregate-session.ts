@@ -16,6 +16,7 @@ import {
   requestIdOf,
 } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { within } from '../text/index.ts'
 import { Absence } from './absence.ts'
 import {
   Aggregate,
@@ -39,7 +40,7 @@ import {
 } from './rpc/upstream-session.ts'
 import { withOwnTaskIds, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
-import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT, within } from './starting.ts'
+import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { announce, announcedLists } from './transport/lasting-stream.ts'
 

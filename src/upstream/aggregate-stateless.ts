@@ -17,6 +17,7 @@ import {
   STATELESS_REVISIONS,
   SUBSCRIPTION_ID,
 } from '../mcp/index.ts'
+import { within } from '../text/index.ts'
 import { declaresTasks, TASKS_EXTENSION, UNKNOWN_TASK } from '../tools/tasks.ts'
 import {
   Aggregate,
@@ -35,7 +36,7 @@ import { mergeInstructions } from './instructions.ts'
 import { hintsOf } from './kept-lists.ts'
 import { listeningTo, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
-import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT, within } from './starting.ts'
+import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { announce, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
 

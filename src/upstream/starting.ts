@@ -13,12 +13,3 @@ export const ASSUMED_CAPABILITIES: JsonObject = {
   completions: {},
   logging: {},
 }
-
-/** The result of `work`; undefined if it takes longer. */
-export async function within<R>(milliseconds: number, work: Promise<R>): Promise<R | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds).unref()
-  })
-  return Promise.race([work, limit]).finally(() => clearTimeout(timer))
-}

@@ -14,8 +14,7 @@ import {
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { CLIENT_NAMES, type ClientName, clientOf, urlOf } from '../../src/import/clients/index.ts'
-import { openFile } from '../../src/import/clients/open-file.ts'
+import { CLIENT_NAMES, type ClientName, clientOf, openFile, urlOf } from '../../src/import/clients/index.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
 
 const tool = { name: 'hello', method: 'GET', endpoint: 'http://127.0.0.1:1/', description: 'Says hello' }

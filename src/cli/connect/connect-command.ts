@@ -11,9 +11,9 @@ import {
   type Endpoint,
   inputsOf,
   newFile,
+  openFile,
   urlOf,
 } from '../../import/clients/index.ts'
-import { openFile } from '../../import/clients/open-file.ts'
 import type { Json } from '../../json/index.ts'
 import { type Owner, reachFile, replaceFile } from '../../store/file.ts'
 import { printable, printableLines } from '../../text/index.ts'

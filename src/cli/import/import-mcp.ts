@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { importServers } from '../../import/mcp-configurations.ts'
 import { counted, shellWord } from '../../text/index.ts'
-import { printFindings } from '../output.ts'
+import { configurationName, urlPrefix } from '../options.ts'
 import { ownCommand } from '../own-command.ts'
 import { fetchText } from './fetch-text.ts'
-import { configurationName, urlPrefix, withEnv } from './import-options.ts'
-import { finish, type OutputFlags, reasons } from './report.ts'
+import { finish, type OutputFlags, reasons, refuse, withEnv } from './report.ts'
 
 type Flags = OutputFlags & { name?: string; prefix?: string }
 
@@ -28,14 +27,8 @@ async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promi
   const file = isLine ? 'the command line' : from
   const { text } = isLine ? { text: from } : await fetchText(from)
   const made = importServers({ file, text }, { name, prefix })
-  if (made.findings) {
-    printFindings(made.findings, new Map([[file, text]]))
-    return 1
-  }
-  if (made.fault !== undefined) {
-    process.stderr.write(`plantgw: no MCP servers in ${file}: ${made.fault}\n`)
-    return 1
-  }
+  if (made.findings || made.fault !== undefined)
+    return refuse(made, { file, text }, `no MCP servers in ${file}`)
   const { configurations, skipped, notes, logins, variables, imported } = made
   const isWritten = flags.output !== undefined
   const several = configurations.length > 1

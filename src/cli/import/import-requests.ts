@@ -7,11 +7,10 @@ import { postmanExamples } from '../../import/postman.ts'
 import { type Examples, importExamples } from '../../import/requests.ts'
 import type { Json } from '../../json/index.ts'
 import { parseText } from '../../openapi/open-document.ts'
-import { printFindings } from '../output.ts'
+import { configurationName, urlPrefix } from '../options.ts'
 import { fetchText } from './fetch-text.ts'
-import { configurationName, urlPrefix, withEnv } from './import-options.ts'
 import { finishOperations } from './operations-report.ts'
-import type { OutputFlags } from './report.ts'
+import { type OutputFlags, refuse, withEnv } from './report.ts'
 
 type Flags = OutputFlags & { name?: string; prefix?: string }
 
@@ -67,18 +66,15 @@ async function importRequests(kind: keyof typeof KINDS, from: string, flags: Fla
   const { text } = isLine ? { text: from } : await fetchText(from)
   const file = isLine ? 'the command line' : from
   const parsed = parseText({ file, text })
-  if (kind !== 'curl' && 'findings' in parsed) {
-    printFindings(parsed.findings, new Map([[file, text]]))
-    return 1
-  }
+  const isNot = `${file} is not ${noun}`
+  if (kind !== 'curl' && 'findings' in parsed) return refuse(parsed, { file, text }, isNot)
   const { name, prefix } = flags
   const value = 'value' in parsed ? parsed.value : null
   const found = read(kind === 'curl' ? text : value, name)
   if ('fault' in found) {
     const foreign = foreignFile(value, kind, file)
-    const reason = foreign ? `it is ${foreign.what}. ${foreign.hint}` : found.fault
-    process.stderr.write(`plantgw: ${file} is not ${noun}: ${reason}\n`)
-    return 1
+    const fault = foreign ? `it is ${foreign.what}. ${foreign.hint}` : found.fault
+    return refuse({ fault }, { file, text }, isNot)
   }
   const made = importExamples({ file, text }, found, {
     ...(name !== undefined && { name }),

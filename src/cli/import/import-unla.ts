@@ -2,10 +2,8 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { importUnlaSettings } from '../../import/unla-settings.ts'
 import { shellWord } from '../../text/index.ts'
-import { printFindings } from '../output.ts'
 import { fetchText } from './fetch-text.ts'
-import { withEnv } from './import-options.ts'
-import { finish, type OutputFlags } from './report.ts'
+import { finish, type OutputFlags, refuse, withEnv } from './report.ts'
 
 export function unlaCommand(exit: (code: number) => void): Command {
   const command = new Command('unla')
@@ -20,14 +18,8 @@ export function unlaCommand(exit: (code: number) => void): Command {
 async function importUnla(from: string, flags: OutputFlags): Promise<number> {
   const { text } = await fetchText(from)
   const made = importUnlaSettings({ file: from, text })
-  if (made.findings) {
-    printFindings(made.findings, new Map([[from, text]]))
-    return 1
-  }
-  if (made.fault !== undefined) {
-    process.stderr.write(`plantgw: ${from} is not a settings file of Unla: ${made.fault}\n`)
-    return 1
-  }
+  if (made.findings || made.fault !== undefined)
+    return refuse(made, { file: from, text }, `${from} is not a settings file of Unla`)
   const file = join(flags.output ?? '', 'plantgw.yaml')
   const { notes, variables, folder = '' } = made
   const settings = ['--settings', file, ...(folder ? [folder] : [])].map(shellWord).join(' ')

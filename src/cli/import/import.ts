@@ -1,15 +1,13 @@
 import { pathToFileURL } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { type Imported, importOpenApi, readOthers } from '../../openapi/index.ts'
-import { addHeader, append } from '../options.ts'
-import { printFindings } from '../output.ts'
+import { addHeader, append, baseUrl, configurationName, urlPrefix } from '../options.ts'
 import { fetchOther, fetchText } from './fetch-text.ts'
 import { mcpCommand } from './import-mcp.ts'
-import { baseUrl, configurationName, urlPrefix, withOutput } from './import-options.ts'
 import { requestsCommands } from './import-requests.ts'
 import { unlaCommand } from './import-unla.ts'
-import { listJson, listText } from './list-text.ts'
-import { finishOperations } from './operations-report.ts'
+import { finishOperations, listJson, listText } from './operations-report.ts'
+import { refuse, withOutput } from './report.ts'
 import { updateFiles } from './update-imported.ts'
 
 interface ImportFlags {
@@ -115,13 +113,7 @@ async function readImported(from: string, flags: ImportFlags): Promise<Imported 
     ...(others && { others }),
   }
   const made = importOpenApi({ file: from, text }, options)
-  if (made.findings) {
-    printFindings(made.findings, new Map([[from, text]]))
-    return 1
-  }
-  if (made.fault !== undefined) {
-    process.stderr.write(`plantgw: ${from} is not an OpenAPI description: ${made.fault}\n`)
-    return 1
-  }
-  return made
+  return made.findings || made.fault !== undefined
+    ? refuse(made, { file: from, text }, `${from} is not an OpenAPI description`)
+    : made
 }

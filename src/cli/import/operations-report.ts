@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { Variable } from '../../import/secret-variables.ts'
-import type { Imported } from '../../openapi/index.ts'
-import { counted } from '../../text/index.ts'
+import type { Imported, ListedOperation } from '../../openapi/index.ts'
+import { counted, groupBy, printableLines, shorten } from '../../text/index.ts'
+import { columns, jsonText } from '../output.ts'
 import { finish, type OutputFlags, type Report, reasons } from './report.ts'
 
 /**
@@ -70,7 +71,7 @@ function reportLines(made: Imported, from: string): string[] {
 }
 
 /** `shop.json: 12 operations, 10 imported, 2 skipped` */
-export function headLine(
+function headLine(
   { operations, imported, skipped, notSelected }: Imported,
   from: string,
   verb = 'imported',
@@ -104,4 +105,37 @@ function tooManyText({ imported, configurations }: Imported): string {
     ...(names.length > 20 ? [`  and ${names.length - 20} more`] : []),
     'Write them to a folder with -o, or select fewer operations with --tag, --include and --exclude.',
   ].join('\n')
+}
+
+/** Maximum characters of a method with its path, and of a name, that stay aligned. */
+const WIDEST = [60, 40]
+const UNTAGGED = 'no tag'
+
+/** The operations of a description by tag, with their import names. */
+export function listText(made: Imported, from: string): string {
+  const groups = [...groupBy(made.listed, ({ tags: [first = UNTAGGED] }) => first)].map(
+    ([tag, operations]) => {
+      const { title = '', description = '' } = made.tags.get(tag) ?? {}
+      const said = [title, description].filter(Boolean).join('. ')
+      const heading = `${tag} (${operations.length})${said && `: ${said}`}`
+      return ['', heading, ...columns(operations.map(rowOf), WIDEST)]
+    },
+  )
+  return `${printableLines([headLine(made, from, 'can be imported'), ...groups.flat()].join('\n'))}\n`
+}
+
+function rowOf({ operation, name, reason, summary }: ListedOperation): string[] {
+  const said = reason === undefined ? shorten(summary, 80) : `skipped: ${reason}`
+  const state = name ?? (reason === undefined ? 'not selected' : '-')
+  return [`  ${operation}`, state, said]
+}
+
+/** The same as JSON. */
+export function listJson({ listed, tags, operations, imported, notSelected }: Imported): string {
+  const described = [...tags].map(([name, { title, description }]) => ({
+    name,
+    ...(title && { title }),
+    ...(description && { description }),
+  }))
+  return jsonText({ operations, imported, notSelected, tags: described, listed })
 }

@@ -1,7 +1,11 @@
 import { dirname } from 'node:path'
+import type { Command } from 'commander'
+import type { Source } from '../../config/index.ts'
+import type { Finding } from '../../findings/index.ts'
 import type { Variable } from '../../import/secret-variables.ts'
 import { printableLines, shellWord } from '../../text/index.ts'
-import { columns, jsonText, writeNew } from '../output.ts'
+import { formatOption } from '../options.ts'
+import { columns, jsonText, printFindings, writeNew } from '../output.ts'
 import { ownCommand } from '../own-command.ts'
 import { type WrittenEnv, writeEnv } from './write-env.ts'
 
@@ -13,6 +17,22 @@ export interface OutputFlags {
   /** File for the secrets of the imported file. */
   writeEnv?: string | undefined
   format: 'text' | 'json'
+}
+
+/** Adds the options of `OutputFlags`, without `writeEnv`. */
+export function withOutput(command: Command): Command {
+  return command
+    .option('-o, --output <folder>', 'folder for the files (default: standard output)')
+    .option('--force', 'overwrite existing files')
+    .addOption(formatOption())
+}
+
+/** The same for imports that find secrets. */
+export function withEnv(command: Command): Command {
+  return withOutput(command).option(
+    '--write-env <file>',
+    'add the secrets of the imported file to this file of variables, such as .env',
+  )
 }
 
 /** A file to write: its text, and words about it. */
@@ -35,6 +55,19 @@ export interface Report {
   next?: { validate: string; serve: string }
   /** Members of the JSON report beside `variables`. */
   json: object
+}
+
+/** Why nothing can be made of a file. */
+type Unusable = { findings: Finding[]; fault?: undefined } | { fault: string; findings?: undefined }
+
+/**
+ * Prints why nothing was made of a file. @returns the exit code
+ * @param what before the fault, such as `shop.har is not a HAR file`
+ */
+export function refuse({ findings, fault }: Unusable, { file, text }: Source, what: string): 1 {
+  if (findings) printFindings(findings, new Map([[file, text]]))
+  else process.stderr.write(`plantgw: ${what}: ${fault}\n`)
+  return 1
 }
 
 /** Maximum examples for each reason, and maximum reasons. */

@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Imported } from '../../openapi/index.ts'
 import { type EditedFile, type Updated, updateImport } from '../../openapi/update.ts'
-import { replaceFile } from '../../store/file.ts'
 import { counted, notText, printableLines, shellWord } from '../../text/index.ts'
-import { jsonText } from '../output.ts'
+import { jsonText, rewrite } from '../output.ts'
 
 interface UpdateFlags {
   dryRun: boolean
@@ -24,7 +23,9 @@ export async function updateFiles(
 ): Promise<number> {
   const given = filesAt(path)
   const made = updateImport(before, after, given)
-  if (!dryRun) for (const one of made.files) await rewrite(one, given)
+  if (!dryRun)
+    for (const { file, text } of made.files)
+      await rewrite(file, given.find((one) => one.file === file)!.text, text)
   const { files, ...rest } = made
   const names = files.map(({ file }) => file)
   process.stdout.write(
@@ -51,14 +52,6 @@ function readEdited(file: string): string {
   const fault = notText(bytes)
   if (fault) throw new Error(`cannot update ${file}: it is ${fault.what}`)
   return bytes.toString()
-}
-
-/** @throws Error if the file changed meanwhile */
-async function rewrite({ file, text }: EditedFile, given: readonly EditedFile[]): Promise<void> {
-  const path = realpathSync(file)
-  if (readFileSync(path, 'utf8') !== given.find((one) => one.file === file)?.text)
-    throw new Error(`${file} changed in the meantime and was not written`)
-  await replaceFile(path, `${path}.${process.pid}.tmp`, [text], statSync(path).mode)
 }
 
 function updateText(

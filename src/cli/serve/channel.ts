@@ -8,6 +8,7 @@ import type { Recorded } from '../../server/recorder.ts'
 import type { WorkerStatus } from '../../server/shared-parts.ts'
 import type { Counted } from '../../telemetry/counted.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import { within } from '../../text/index.ts'
 import type { ListChange, ServerChildren } from '../../upstream/index.ts'
 import type { DrainLimits } from './drain.ts'
 
@@ -243,11 +244,9 @@ export const LATE = new Error('no answer in time')
 
 /** @throws LATE after `ms` milliseconds without an answer */
 export function late<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(LATE), ms)
+  return within(ms, answer, () => {
+    throw LATE
   })
-  return Promise.race([answer, silence]).finally(() => clearTimeout(timer))
 }
 
 /** Passes on together what comes in one turn of the event loop. */

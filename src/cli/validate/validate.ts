@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { isForeign } from '../../build/advice.ts'
@@ -30,10 +30,9 @@ import {
   type FindingCode,
   select,
 } from '../../findings/index.ts'
-import { replaceFile } from '../../store/file.ts'
 import { counted, nearest, printableLines } from '../../text/index.ts'
 import { environmentOf } from '../env-files.ts'
-import { failureOf } from '../output.ts'
+import { failureOf, rewrite } from '../output.ts'
 import {
   environmentFor,
   environmentOption,
@@ -239,7 +238,7 @@ export async function fixFiles(
     const { read: now, fixed } = fixFile(read, env, find)
     lines += fixed.map(fixedLine).join('')
     if (read.file === '-') stdin = now.text
-    else if (fixed.length > 0) await rewrite(read, now.text)
+    else if (fixed.length > 0) await rewrite(read.file, read.text, now.text)
   }
   return { lines, stdin }
 }
@@ -266,19 +265,6 @@ function fixedLine({ finding: { file, fix, code, message }, was, now }: Fixed): 
   const what = was.includes('\n') ? `${message} [${code}]` : `\`${was}\` → \`${now}\``
   const place = `${file === '-' ? '<stdin>' : file}:${line}:${column}`
   return `${printableLines(`${place}: fixed: ${what}`)}\n`
-}
-
-/**
- * Replaces the file atomically, keeping its mode and links.
- * @throws Error if it changed meanwhile, or cannot be written
- */
-async function rewrite({ file, text }: ReadConfiguration, fixed: string): Promise<void> {
-  const path = realpathSync(file)
-  const before = readFileSync(path, 'utf8')
-  // The reader removes a byte order mark.
-  const mark = before.startsWith('\ufeff') ? '\ufeff' : ''
-  if (before !== mark + text) throw new Error(`${file} changed in the meantime and was not written`)
-  await replaceFile(path, `${path}.${process.pid}.tmp`, [mark + fixed], statSync(path).mode)
 }
 
 /** Flags that select findings. */

@@ -10,4 +10,4 @@ export {
   TOKEN_ENV,
   urlOf,
 } from './clients.ts'
-export { inputsOf, newFile } from './new-file.ts'
+export { inputsOf, newFile, openFile } from './files.ts'

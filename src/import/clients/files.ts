@@ -1,6 +1,18 @@
 import type { JsonObject } from '../../json/index.ts'
+import type { ClientFile } from './client-file.ts'
 import type { Client, Endpoint } from './clients.ts'
-import { tableText } from './toml-file.ts'
+import { jsonFile } from './json-file.ts'
+import { tableText, tomlFile } from './toml-file.ts'
+
+const FORMS = { json: jsonFile, toml: tomlFile } satisfies Record<
+  Client['form'],
+  (file: string, text: string, key: string) => ClientFile
+>
+
+/** @throws FileFault with the place of the error */
+export function openFile({ form, key }: Client, file: string, text: string): ClientFile {
+  return FORMS[form](file, text, key)
+}
 
 /** The file of a client that has only these servers. */
 export function newFile(client: Client, endpoints: readonly Endpoint[], platform: NodeJS.Platform): string {
