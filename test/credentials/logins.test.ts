@@ -204,6 +204,43 @@ test('an authorization server that fails does not end a login', async (t) => {
   assert.equal(await login.logout(), 'it had ended before')
 })
 
+test('refreshed tokens are kept while the vault cannot be written, and written later', async (t) => {
+  const tokens = await tokenServer(t)
+  const folder = join(temporaryFolder(t), 'logins')
+  const given = {
+    authorizationUrl: `${tokens.origin}/authorize`,
+    tokenUrl: tokens.url,
+    clientId: 'plantgw',
+  }
+  const { clock, replica } = await world(t, given, { type: 'folder', path: folder })
+  const login = await replica()
+  let count = 0
+  tokens.respond = (response) =>
+    json(response, 200, {
+      access_token: `t${++count}`,
+      token_type: 'bearer',
+      expires_in: 100,
+      refresh_token: `r${count}`,
+    })
+  const attempt = await login.begin(RETURN)
+  await login.finish(attempt, new URLSearchParams({ code: 'c', state: attempt.state }))
+  const inTheWay = join(folder, `${readdirSync(folder)[0]}.tmp`)
+  mkdirSync(inTheWay)
+  clock.move(100)
+  assert.equal(await token(login), 't2')
+  assert.equal(await token(login), 't2')
+  assert.equal(tokens.asked.length, 2)
+  rmdirSync(inTheWay)
+  assert.equal(await token(login), 't2')
+  assert.equal(await token(await replica()), 't2')
+  clock.move(100)
+  assert.equal(await token(login), 't3')
+  assert.deepEqual(
+    tokens.asked.map(({ form }) => form.get('refresh_token')),
+    [null, 'r1', 'r2'],
+  )
+})
+
 test('the error of a token endpoint is said, also in an answer that OAuth does not allow', async (t) => {
   const tokens = await tokenServer(t)
   const { clock, replica } = await world(t, {

@@ -17,8 +17,19 @@ import {
 import { type Attempt, beginLogin, finishLogin, type LoginServer, loginName, type Return } from './flow.ts'
 import { type Vault, vaultId } from './vault.ts'
 
+/** The tokens of a login; secret. */
+interface Tokens {
+  access: string
+  /** Milliseconds since 1970; absent: the authorization server does not say. */
+  expiresAt?: number | undefined
+  /** Milliseconds. */
+  lifetime?: number | undefined
+  refresh?: string | undefined
+  scope?: string | undefined
+}
+
 /** A login as the vault has it; secret. */
-interface StoredLogin {
+interface StoredLogin extends Tokens {
   tenant: string
   configuration: string
   server: string
@@ -29,13 +40,6 @@ interface StoredLogin {
   metadata: Metadata
   client: Client
   resource?: string | undefined
-  access: string
-  /** Milliseconds since 1970; absent: the authorization server does not say. */
-  expiresAt?: number | undefined
-  /** Milliseconds. */
-  lifetime?: number | undefined
-  refresh?: string | undefined
-  scope?: string | undefined
   /** Scopes that the server has asked for besides. */
   wanted?: string[] | undefined
   /** Why it is over. */
@@ -91,6 +95,8 @@ export class ServerLogin {
   onChange: (caller: LoginCaller | undefined) => void = () => {}
   /** Used while the vault cannot be read. */
   #last: StoredLogin | undefined
+  /** Refreshed tokens that could not be written, and the access token that they replace. */
+  #unsaved: { replaced: string; tokens: Tokens } | undefined
 
   constructor(
     readonly server: LoginServer,
@@ -168,7 +174,8 @@ export class ServerLogin {
       this.#last = known
       const usable = this.#usable(known, refused)
       if (usable) return usable
-      return await vault.change<StoredLogin, FetchedToken | Fault>(this.#id, async (login, write) => {
+      return await vault.change<StoredLogin, FetchedToken | Fault>(this.#id, async (stored, write) => {
+        const login = await this.#saved(stored, write)
         this.#last = login
         // Another process may have refreshed it meanwhile.
         const other = this.#usable(login, refused)
@@ -291,10 +298,10 @@ export class ServerLogin {
       return new Fault('refused', `The login at the server ${name} has ended (${why}): ${this.#advice}`)
     }
     try {
-      const tokens = await refreshTokens(this.#at(login), login.refresh, login.resource)
-      const next = { ...login, ...this.#tokensOf(tokens) }
-      this.#last = next
-      await write(next)
+      const tokens = this.#tokensOf(await refreshTokens(this.#at(login), login.refresh, login.resource))
+      // The refresh token before may be invalid from now on.
+      this.#unsaved = { replaced: login.access, tokens }
+      const next = await this.#saved(login, write)
       log.info({ server: name }, 'a login was refreshed')
       this.tell('refreshed')
       return this.#fetched(next)
@@ -320,7 +327,22 @@ export class ServerLogin {
     return new Fault('refused', `The login at the server ${name} has ended (${why}): ${this.#advice}`)
   }
 
-  #tokensOf({ access_token, refresh_token, expires_in, scope }: OAuthTokens) {
+  /** The login with the tokens that could not be written before, which it keeps; as it is if it has others meanwhile. */
+  async #saved<Login extends StoredLogin | undefined>(
+    login: Login,
+    write: (login: StoredLogin) => Promise<void>,
+  ): Promise<Login> {
+    const { replaced, tokens } = this.#unsaved ?? {}
+    const next = login && login.access === replaced ? { ...login, ...tokens } : login
+    if (next && next !== login) {
+      this.#last = next
+      await write(next)
+    }
+    this.#unsaved = undefined
+    return next
+  }
+
+  #tokensOf({ access_token, refresh_token, expires_in, scope }: OAuthTokens): Tokens {
     // Some servers say 0 for a token that does not expire; the caller would log in again and again.
     const lifetime = expires_in !== undefined && expires_in > 0 ? expires_in * 1000 : undefined
     return {
