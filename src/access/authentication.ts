@@ -1,4 +1,4 @@
-import type { Logins } from './failed-logins.ts'
+import type { FailedLogins } from './failed-logins.ts'
 import { countOf } from './host.ts'
 import { networkOf } from './quota.ts'
 import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest } from './steps.ts'
@@ -34,7 +34,7 @@ export function attackerOf({ prefix, address, reason }: RefusedCredentials): str
  * Authenticates the caller on routes that require it.
  * @param logins limits wrong credentials; absent: unlimited
  */
-export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: Logins): Step {
+export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: FailedLogins): Step {
   /** The denial caused by earlier attempts, if any. */
   function denialOf(request: StepRequest, result: Identity | Denial) {
     const { forwarded, address } = request

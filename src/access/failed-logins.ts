@@ -6,35 +6,12 @@ import type { Denial } from './steps.ts'
 /** Milliseconds. */
 const MINUTE = 60_000
 
-/** Limits wrong credentials. */
-export interface Logins {
-  /** The denial of any credentials from an address; undefined: check them. */
-  refuse(address: string | undefined): Denial | undefined
-  /** Records valid credentials. @returns a denial nevertheless, if any */
-  succeeded(address: string | undefined, caller: string): Denial | undefined
-  /** Records wrong credentials. @returns a denial that replaces the answer */
-  failed(address: string | undefined): Denial | undefined
-}
-
-/** The same, with each denial counted for metrics. */
-export function countedLogins(logins: Logins): Logins {
-  const count = (denial: Denial | undefined) => {
-    if (denial) countRefusal('maxFailedLogins')
-    return denial
-  }
-  return {
-    refuse: (address) => count(logins.refuse(address)),
-    succeeded: (address, caller) => count(logins.succeeded(address, caller)),
-    failed: (address) => count(logins.failed(address)),
-  }
-}
-
 /**
  * Limits wrong credentials per address, against guessing. An address beyond the limit is refused before its credentials
  * are checked, unless other callers have logged in from it before: those may still log in, so that an attacker cannot
  * lock out users behind the same address, while new callers wait up to a minute.
  */
-export class FailedLogins implements Logins {
+export class FailedLogins {
   private readonly failures: Buckets
   /** Networks, and networks with callers, of successful logins. */
   private good = new Set<string>()
@@ -77,6 +54,7 @@ export class FailedLogins implements Logins {
   private denial(network: string): Denial | undefined {
     const wait = this.failures.wait(network)
     if (wait <= 0) return undefined
+    countRefusal('maxFailedLogins')
     const seconds = secondsOf(wait)
     return {
       status: 429,

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { type Context, Hono, type HonoRequest, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { bearerTable } from '../access/bearer.ts'
-import type { Logins } from '../access/failed-logins.ts'
+import type { FailedLogins } from '../access/failed-logins.ts'
 import { ExactNumber, type Json, JsonLimitError, parse } from '../json/index.ts'
 import { StoreError } from '../store/store-error.ts'
 import { pause } from '../text/index.ts'
@@ -19,7 +19,7 @@ import {
 
 type Variables = { access: Access }
 /** Counts wrong tokens by the address of a request. @param caller undefined: the token is wrong @returns what to answer instead */
-export type JudgeLogin = (c: Context, caller: string | undefined) => ReturnType<Logins['failed']>
+export type JudgeLogin = (c: Context, caller: string | undefined) => ReturnType<FailedLogins['failed']>
 type PlantsContext = Context<{ Variables: Variables }>
 
 const STORE_ERRORS = {

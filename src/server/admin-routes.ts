@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { AdminPrincipal, Asker } from '../access/admin.ts'
 import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
-import type { Logins } from '../access/failed-logins.ts'
+import type { FailedLogins } from '../access/failed-logins.ts'
 import type { HostGuard } from '../access/host.ts'
 import { HttpResponse, type ResponseHeaders } from '../access/http-response.ts'
 import { memory } from '../access/memory.ts'
@@ -45,7 +45,7 @@ export interface AdminRoutesParts {
   /** Pages for people. */
   console: Console
   onRefusedCredentials: OnRefusedCredentials
-  logins: Logins
+  logins: FailedLogins
   /** Reads headers of proxies; absent: none is trusted. */
   proxies?: Proxies
 }

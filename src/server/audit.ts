@@ -1,13 +1,14 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import { attackerOf, type RefusedCredentials } from '../access/authentication.ts'
 import { Buckets } from '../access/buckets.ts'
-import type { RateRefusal } from '../access/rate-step.ts'
+import type { RateRefusal } from '../access/limits-steps.ts'
 import { RETRY_AFTER } from '../access/refusals.ts'
 import type { Step } from '../access/steps.ts'
 import type { OutboundRefusal } from '../build/outbound.ts'
 import type { Reload } from '../build/types.ts'
 import type { AuditSettings } from '../config/index.ts'
 import type { LoginEvent } from '../credentials/oauth/server-login.ts'
-import { isObject, type JsonObject, stringify } from '../json/index.ts'
+import { canonicalText, isObject, type Json, type JsonObject, masked, stringify } from '../json/index.ts'
 import {
   type ApprovalOutcome,
   type AuditSink,
@@ -26,7 +27,6 @@ import type { Outcome } from '../telemetry/outcome.ts'
 import { seldom } from '../telemetry/seldom.ts'
 import { printableJson, shorten } from '../text/index.ts'
 import type { PinRecord } from '../upstream/index.ts'
-import { type AuditedArguments, argumentsTeller } from './audited-arguments.ts'
 import type { Edit } from './console/asked.ts'
 import type { OnReload } from './reloads.ts'
 
@@ -291,4 +291,42 @@ interface CallEvent extends Client, AuditedArguments {
   approval: ApprovalOutcome | undefined
   requestId: string
   ms: number
+}
+
+/** A call's arguments in the audit log. */
+interface AuditedArguments {
+  /** Names of the arguments: with `names`, and instead of oversized values. */
+  argumentNames?: string[]
+  /** With `hash`: HMAC-SHA256 of the canonical JSON, in hexadecimal. */
+  argumentsHash?: string
+  /** With `full`: the values, with secrets masked. */
+  arguments?: Json
+  /** Bytes of oversized values. */
+  argumentsSize?: number
+}
+
+/** @returns a function from arguments to their part of a line; undefined: nothing is logged */
+function argumentsTeller({
+  args,
+  secret,
+}: Pick<AuditSettings, 'args' | 'secret'>): ((given: JsonObject) => AuditedArguments) | undefined {
+  if (args === 'none') return undefined
+  if (args === 'names') return namesOf
+  if (args === 'full') return valuesOf
+  // Without a key, guessable values such as customer ids could be found by hashing candidates.
+  const key = secret ?? randomBytes(32)
+  return (given) => ({
+    argumentsHash: createHmac('sha256', key).update(canonicalText(given)).digest('hex'),
+  })
+}
+
+function namesOf(given: JsonObject): AuditedArguments {
+  const names = Object.keys(given).slice(0, 64)
+  return { argumentNames: names.map((name) => shorten(name, 100)) }
+}
+
+function valuesOf(given: JsonObject): AuditedArguments {
+  const values = masked(given)
+  const argumentsSize = Buffer.byteLength(stringify(values))
+  return argumentsSize > 16 * 1024 ? { ...namesOf(given), argumentsSize } : { arguments: values }
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { type AdminPrincipal, type Asker, isFromOtherSite } from '../access/admin.ts'
-import type { Logins } from '../access/failed-logins.ts'
+import type { FailedLogins } from '../access/failed-logins.ts'
 import { HttpResponse } from '../access/http-response.ts'
 import { memory } from '../access/memory.ts'
 import { type RequestHeaders, readBody } from '../mcp/index.ts'
@@ -16,7 +16,7 @@ export function isConsole(path: string): boolean {
 interface ConsoleRoutesParts {
   access: (asker: Asker) => AdminPrincipal | undefined
   console: Console
-  logins: Logins
+  logins: FailedLogins
   proxies?: Proxies
 }
 

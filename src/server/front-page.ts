@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { Context } from 'hono'
 import { html } from 'hono/html'
+import { HttpResponse } from '../access/http-response.ts'
+import type { Table } from '../build/types.ts'
+import { nearest } from '../text/index.ts'
 import { CONSOLE } from './console/layout.tsx'
 import { HTML, pageHeaders } from './page-headers.ts'
 
@@ -17,14 +21,14 @@ export function wantsPage(accept = ''): boolean {
 }
 
 /** The page needs only its own style, and must not be framed. */
-export const PAGE_HEADERS = {
+const PAGE_HEADERS = {
   ...HTML,
   ...pageHeaders(`style-src 'sha256-${styleHash}'; form-action 'none'`),
   'referrer-policy': 'no-referrer',
 }
 
 /** The page at `/`. @param served addresses of endpoints; undefined: hidden */
-export function frontPage(served: readonly string[] | undefined): Html {
+function frontPage(served: readonly string[] | undefined): Html {
   const list = served?.length
     ? html`<ul>${served.map((path) => html`<li><code>${path}</code></li>`)}</ul>`
     : ''
@@ -35,4 +39,25 @@ export function frontPage(served: readonly string[] | undefined): Html {
 ${list}
 ${served ? html`<p><a href="${CONSOLE}">Console</a></p>` : ''}
 </body></html>`
+}
+
+const WHAT = 'an endpoint is the prefix of a router followed by /mcp, /sse or /message'
+
+/**
+ * Answers a path where nothing is served; `/` describes the gateway.
+ * @param table shown to authorized requests only; undefined: hidden
+ */
+export function nothingHere({ req }: Context, table: Table | undefined): HttpResponse {
+  const { path, method } = req
+  const all = [...(table?.routes.values() ?? [])].map(({ prefix }) => `${prefix}/mcp`)
+  const served = table && { served: all.slice(0, 100) }
+  if (path === '/' && (method === 'GET' || method === 'HEAD')) {
+    if (wantsPage(req.header('accept')))
+      return new HttpResponse(200, PAGE_HEADERS, String(frontPage(served?.served)))
+    return HttpResponse.json({ name: 'plantgw', message: `This is an MCP gateway: ${WHAT}`, ...served })
+  }
+  const close = nearest(path, all)
+  const meant = close === undefined ? '' : `. Did you mean ${close}?`
+  const message = `Nothing is served at ${path.slice(0, 200)}: ${WHAT}${meant}`
+  return HttpResponse.json({ error: 404, message, ...served }, 404)
 }

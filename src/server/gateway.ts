@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { createAdminAccess } from '../access/admin.ts'
-import { countedLogins, FailedLogins, type Logins } from '../access/failed-logins.ts'
+import { FailedLogins } from '../access/failed-logins.ts'
 import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { Overload } from '../access/overload.ts'
 import { callQuota } from '../access/quota.ts'
@@ -465,13 +465,13 @@ function loginsOf(
   { metrics, audit }: Observers,
 ) {
   return {
-    logins: countedLogins(new FailedLogins(maxFailedLogins)),
+    logins: new FailedLogins(maxFailedLogins),
     onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
   }
 }
 
 /** Wrong tokens of the plant store count like those of routes. */
-function judgePlants(logins: Logins, { proxies }: Pick<AppParts, 'proxies'>): JudgeLogin {
+function judgePlants(logins: FailedLogins, { proxies }: Pick<AppParts, 'proxies'>): JudgeLogin {
   return (c, caller) => {
     const address = clientAddress(otherEndOf(c), headersOf(c), proxies)
     return caller === undefined ? logins.failed(address) : logins.succeeded(address, `/plants ${caller}`)

@@ -1,4 +1,4 @@
-import { LOGIN_PAGES } from '../credentials/oauth/tickets.ts'
+import { LOGIN_PAGES } from '../credentials/oauth/pages.ts'
 import { isObject, type Json, mapMembers, parseVerbatim, stringify } from '../json/index.ts'
 import type { CallContents, CallRecorder, Exchange, LoggedRequest, RecordedCall } from '../mcp/index.ts'
 import { tokensIn } from '../text/index.ts'

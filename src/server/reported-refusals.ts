@@ -1,5 +1,5 @@
 import { attackerOf, type OnRefusedCredentials, type RefusedCredentials } from '../access/authentication.ts'
-import type { RateRefusal } from '../access/rate-step.ts'
+import type { RateRefusal } from '../access/limits-steps.ts'
 import type { OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare-context.ts'
 import { type BreakerChange, Resilience } from '../net/index.ts'

@@ -1,13 +1,12 @@
 import { authenticationStep, type OnRefusedCredentials } from '../access/authentication.ts'
 import { clientCertificateStep } from '../access/client-certificate.ts'
 import { corsStep } from '../access/cors.ts'
-import type { Logins } from '../access/failed-logins.ts'
+import type { FailedLogins } from '../access/failed-logins.ts'
 import { type HostGuard, hostStep, originStep } from '../access/host.ts'
-import { limitsStep } from '../access/limits-step.ts'
+import { limitsStep, type RateRefusal, rateStep } from '../access/limits-steps.ts'
 import { listingStep } from '../access/listing.ts'
 import { type Overload, overloadStep } from '../access/overload.ts'
 import type { Quota } from '../access/quota.ts'
-import { type RateRefusal, rateStep } from '../access/rate-step.ts'
 import type { Step } from '../access/steps.ts'
 import type { Cluster } from '../cluster/index.ts'
 import { replicaStep } from './replicas.ts'
@@ -24,7 +23,7 @@ export interface StepParts {
   /** Called for every request with refused credentials. */
   onRefusedCredentials?: OnRefusedCredentials
   /** Absent: wrong credentials are unlimited. */
-  logins?: Logins
+  logins?: FailedLogins
   /** Refuses requests that could not be logged; absent: not required. */
   audit?: Step | undefined
   /** Called for every request beyond a rate. */

@@ -105,43 +105,7 @@ export interface MetricDefinition {
   labels: readonly string[]
 }
 
-export interface Metrics {
-  /** Metrics of the gateway, without those of the process. */
-  catalogue: readonly MetricDefinition[]
-  /** The histograms, with what others have counted: of the semantic conventions of MCP, and of the event loop. */
-  durations(): Promise<readonly Counts[]>
-  /** How late the event loop was at a look. */
-  loopDelay(seconds: number): void
-  call(record: CallRecord): void
-  session(record: SessionRecord): void
-  /** A question about a call that got no answer: `asked` was counted before. */
-  unanswered(of: { tenant: string; prefix: string }): void
-  upstreamCall(record: UpstreamCallRecord): void
-  upstreamSession(record: UpstreamSessionRecord): void
-  stream(record: StreamRecord): void
-  /** A request to an upstream that failed and may be repeated. @param outcome of `RetryOutcome` */
-  retry(of: UpstreamLabels, outcome: string): void
-  redacted(record: RedactionRecord): void
-  reload(triggers: readonly string[], outcome: ReloadOutcome): void
-  /** A request that was sent to the replica that holds its session. */
-  forwarded(prefix: string, outcome: 'ok' | 'gone' | 'failed'): void
-  /** A request without credentials that are known. @param prefix or a path of the gateway's own */
-  /** @param reason of `DenialReason` */
-  refusedCredentials(prefix: string, reason: string): void
-  /** A connection that was not made, for its address. @param denied the class of the address */
-  outboundRefused(tenant: string, denied: string): void
-  /** A request beyond a rate. @param per of the rule */
-  refusedRate(prefix: string, per: string): void
-  /** A line of the audit log for which there was no room. */
-  auditDropped(): void
-  /** A session id that was made with another secret of the cluster. */
-  foreignSecret(): void
-  /** All of it in the text format of Prometheus 0.0.4, with what others have counted. */
-  text(): Promise<string>
-  /** All of it as data, for the process that adds it up. */
-  counted(): Promise<Counted>
-  contentType: string
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** Methods that are told apart; any other is `_OTHER`, as clients may send what they like. */
 const METHODS = new Set([
@@ -225,6 +189,90 @@ function mcpMetrics(registers: Registry[]) {
   }
 }
 
+const CALL = ['tenant', 'prefix', 'tool'] as const
+
+/** Name, help and labels of each counter. */
+const COUNTERS = {
+  toolCalls: ['plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [...CALL, 'outcome']],
+  savedChars: [
+    'plantgw_result_saved_chars_total',
+    'Characters of answers that clients did not get, as `response` or a limit left them out',
+    CALL,
+  ],
+  furtherPages: [
+    'plantgw_further_pages_total',
+    'Pages of lists that calls requested behind the first one',
+    CALL,
+  ],
+  approvals: [
+    'plantgw_approvals_total',
+    'Calls for which a person was to be asked, by what came of it',
+    ['tenant', 'prefix', 'outcome'],
+  ],
+  streams: [
+    'plantgw_upstream_streams_total',
+    'Event streams of MCP servers that were lost, and that were regained',
+    ['tenant', 'prefix', 'outcome'],
+  ],
+  retries: [
+    'plantgw_upstream_retries_total',
+    'Requests to upstreams that failed and were repeated, or could not be, by what came of it',
+    ['tenant', 'server', 'outcome'],
+  ],
+  redactions: [
+    'plantgw_redacted_secrets_total',
+    'Secrets that were taken out of answers of upstreams, by what they are',
+    ['tenant', 'server', 'kind'],
+  ],
+  reloads: [
+    'plantgw_reloads_total',
+    'Reloads, by what asked for them and what came of them',
+    ['trigger', 'outcome'],
+  ],
+  forwards: [
+    'plantgw_forwarded_requests_total',
+    'Requests sent to the replica that holds their session',
+    ['prefix', 'outcome'],
+  ],
+  refusedCredentials: [
+    'plantgw_refused_credentials_total',
+    'Requests whose credentials were missing or unknown, by prefix',
+    ['prefix', 'reason'],
+  ],
+  outbound: [
+    'plantgw_outbound_refused_total',
+    'Connections that were not made because `outbound` denies their addresses',
+    ['tenant', 'class'],
+  ],
+  rates: [
+    'plantgw_rate_refused_total',
+    'Requests beyond a `rate`, by prefix and by what it counts apart',
+    ['prefix', 'per'],
+  ],
+  foreignSecrets: [
+    'plantgw_foreign_session_ids_total',
+    'Session ids that were made with another `cluster.secret`',
+    [],
+  ],
+  auditDropped: [
+    'plantgw_audit_dropped_total',
+    'Lines of the audit log that were dropped, as it could not be written',
+    [],
+  ],
+} as const
+
+type Counters = {
+  readonly [Key in keyof typeof COUNTERS]: Counter<(typeof COUNTERS)[Key][2][number]>
+}
+
+function countersOf(registers: Registry[]): Counters {
+  const made = Object.entries(COUNTERS).map(([key, [name, help, labelNames]]) => [
+    key,
+    new Counter({ name, help, labelNames, registers }),
+  ])
+  return Object.fromEntries(made)
+}
+
 /**
  * Metrics of one gateway, and of the process it is in. Names begin with `mcp_`, `plantgw_`, `process_` and `nodejs_`.
  * @param refusals by the limit of the settings, since the process began
@@ -234,74 +282,68 @@ export function createMetrics(
   gauges: readonly GaugeDefinition[],
   refusals: () => ReadonlyMap<string, number>,
   others?: () => Promise<readonly Counted[]>,
-): Metrics {
+) {
   const registry = new Registry()
   const registers = [registry]
   const mcp = mcpMetrics(registers)
-  const counter = countersOf(registers)
-  const countCall = toolCounters(counter)
-  const approvals = counter(
-    'plantgw_approvals_total',
-    'Calls for which a person was to be asked, by what came of it',
-    ['tenant', 'prefix', 'outcome'],
-  )
-  const { streams, retries, redactions } = upstreamCounters(counter)
-  const reloads = counter('plantgw_reloads_total', 'Reloads, by what asked for them and what came of them', [
-    'trigger',
-    'outcome',
-  ])
-  const forwards = counter(
-    'plantgw_forwarded_requests_total',
-    'Requests sent to the replica that holds their session',
-    ['prefix', 'outcome'],
-  )
-  const refused = counter(
-    'plantgw_refused_credentials_total',
-    'Requests whose credentials were missing or unknown, by prefix',
-    ['prefix', 'reason'],
-  )
-  const outbound = counter(
-    'plantgw_outbound_refused_total',
-    'Connections that were not made because `outbound` denies their addresses',
-    ['tenant', 'class'],
-  )
-  const rates = counter(
-    'plantgw_rate_refused_total',
-    'Requests beyond a `rate`, by prefix and by what it counts apart',
-    ['prefix', 'per'],
-  )
-  const { foreign, dropped } = unlabelled(counter)
+  const counters = countersOf(registers)
   countElsewhere(registers, refusals)
   for (const gauge of gauges) addGauge(gauge, registers)
   const counted = () => countedIn([registry, metricsOfProcess()])
   const registries = async () =>
     others ? summed([await counted(), ...(await others())]) : [registry, metricsOfProcess()]
   return {
-    ...mcp,
+    /** How late the event loop was at a look, in seconds. */
+    loopDelay: mcp.loopDelay,
+    session: mcp.session,
+    upstreamCall: mcp.upstreamCall,
+    upstreamSession: mcp.upstreamSession,
+    /** Metrics of the gateway, without those of the process. */
     catalogue: catalogueOf(registry),
-    call(record) {
+    call(record: CallRecord) {
       mcp.call(record)
-      countCall(record)
-      const { tenant, prefix, approval } = record
-      if (approval !== undefined) approvals.inc({ tenant, prefix, outcome: approval })
+      const { tenant, prefix, tool = '', outcome, savedChars, pages, approval } = record
+      const labels = { tenant, prefix, tool }
+      if (tool !== '') counters.toolCalls.inc({ ...labels, outcome })
+      if (savedChars !== undefined) counters.savedChars.inc(labels, savedChars)
+      if (pages !== undefined) counters.furtherPages.inc(labels, pages - 1)
+      if (approval !== undefined) counters.approvals.inc({ tenant, prefix, outcome: approval })
     },
-    unanswered: ({ tenant, prefix }) => approvals.inc({ tenant, prefix, outcome: 'timeout' }),
-    retry: (of, outcome) => retries.inc({ ...of, outcome }),
-    redacted: ({ count, ...labels }) => redactions.inc({ ...labels }, count),
-    stream: ({ tenant, prefix, outcome }) => streams.inc({ tenant, prefix, outcome }),
-    reload(triggers, outcome) {
-      for (const trigger of triggers) reloads.inc({ trigger, outcome })
+    /** A question about a call that got no answer: `asked` was counted before. */
+    unanswered: ({ tenant, prefix }: { tenant: string; prefix: string }) =>
+      counters.approvals.inc({ tenant, prefix, outcome: 'timeout' }),
+    /** A request to an upstream that failed and may be repeated. @param outcome of `RetryOutcome` */
+    retry: (of: UpstreamLabels, outcome: string) => counters.retries.inc({ ...of, outcome }),
+    redacted: ({ count, ...labels }: RedactionRecord) => counters.redactions.inc({ ...labels }, count),
+    stream: ({ tenant, prefix, outcome }: StreamRecord) => counters.streams.inc({ tenant, prefix, outcome }),
+    reload(triggers: readonly string[], outcome: ReloadOutcome) {
+      for (const trigger of triggers) counters.reloads.inc({ trigger, outcome })
     },
-    forwarded: (prefix, outcome) => forwards.inc({ prefix, outcome }),
-    refusedCredentials: (prefix, reason) => refused.inc({ prefix: prefix || '/', reason }),
-    outboundRefused: (tenant, denied) => outbound.inc({ tenant, class: denied }),
-    refusedRate: (prefix, per) => rates.inc({ prefix: prefix || '/', per }),
-    auditDropped: () => dropped.inc(),
-    foreignSecret: () => foreign.inc(),
+    /** A request that was sent to the replica that holds its session. */
+    forwarded: (prefix: string, outcome: 'ok' | 'gone' | 'failed') =>
+      counters.forwards.inc({ prefix, outcome }),
+    /**
+     * A request without credentials that are known.
+     * @param prefix or a path of the gateway's own
+     * @param reason of `DenialReason`
+     */
+    refusedCredentials: (prefix: string, reason: string) =>
+      counters.refusedCredentials.inc({ prefix: prefix || '/', reason }),
+    /** A connection that was not made, for its address. @param denied the class of the address */
+    outboundRefused: (tenant: string, denied: string) => counters.outbound.inc({ tenant, class: denied }),
+    /** A request beyond a rate. @param per of the rule */
+    refusedRate: (prefix: string, per: string) => counters.rates.inc({ prefix: prefix || '/', per }),
+    /** A line of the audit log for which there was no room. */
+    auditDropped: () => counters.auditDropped.inc(),
+    /** A session id that was made with another secret of the cluster. */
+    foreignSecret: () => counters.foreignSecrets.inc(),
+    /** The histograms, with what others have counted: of the semantic conventions of MCP, and of the event loop. */
     durations: async () => countsOf(mcp.durations, await registries()),
+    /** All of it in the text format of Prometheus 0.0.4, with what others have counted. */
     text: async () => (await Promise.all((await registries()).map(textsOf))).flat().join('\n'),
+    /** All of it as data, for the process that adds it up. */
     counted,
-    contentType: registry.contentType,
+    contentType: registry.contentType as string,
   }
 }
 
@@ -312,65 +354,6 @@ async function countsOf(all: readonly Durations[], registries: readonly Registry
       return { name: each.name, help: each.help, cells: each.cells((await metric?.get())?.values ?? []) }
     }),
   )
-}
-
-function toolCounters(counter: ReturnType<typeof countersOf>) {
-  const of = ['tenant', 'prefix', 'tool']
-  const calls = counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [...of, 'outcome'])
-  const saved = counter(
-    'plantgw_result_saved_chars_total',
-    'Characters of answers that clients did not get, as `response` or a limit left them out',
-    of,
-  )
-  const pages = counter(
-    'plantgw_further_pages_total',
-    'Pages of lists that calls requested behind the first one',
-    of,
-  )
-  return ({ tenant, prefix, tool = '', outcome, savedChars, pages: read }: CallRecord) => {
-    if (tool !== '') calls.inc({ tenant, prefix, tool, outcome })
-    if (savedChars !== undefined) saved.inc({ tenant, prefix, tool }, savedChars)
-    if (read !== undefined) pages.inc({ tenant, prefix, tool }, read - 1)
-  }
-}
-
-function unlabelled(counter: ReturnType<typeof countersOf>) {
-  return {
-    foreign: counter(
-      'plantgw_foreign_session_ids_total',
-      'Session ids that were made with another `cluster.secret`',
-      [],
-    ),
-    dropped: counter(
-      'plantgw_audit_dropped_total',
-      'Lines of the audit log that were dropped, as it could not be written',
-      [],
-    ),
-  }
-}
-
-function countersOf(registers: Registry[]) {
-  return <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter({ name, help, labelNames, registers })
-}
-
-function upstreamCounters(counter: ReturnType<typeof countersOf>) {
-  const streams = counter(
-    'plantgw_upstream_streams_total',
-    'Event streams of MCP servers that were lost, and that were regained',
-    ['tenant', 'prefix', 'outcome'],
-  )
-  const retries = counter(
-    'plantgw_upstream_retries_total',
-    'Requests to upstreams that failed and were repeated, or could not be, by what came of it',
-    ['tenant', 'server', 'outcome'],
-  )
-  const redactions = counter(
-    'plantgw_redacted_secrets_total',
-    'Secrets that were taken out of answers of upstreams, by what they are',
-    ['tenant', 'server', 'kind'],
-  )
-  return { streams, retries, redactions }
 }
 
 /** Counters of what is counted without metrics. */

@@ -36,7 +36,7 @@ const ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const LOOK = 500
 
 /** A page, as the vault has it. */
-export interface Ticket {
+export interface StoredPage {
   tenant: string
   configuration: string
   server: string
@@ -54,7 +54,7 @@ export interface Ticket {
 }
 
 /** The next step of a browser: it goes to another address, enters the code again, or is done. */
-export type Turn = { to: string } | { wrong: string } | { done: Ticket }
+export type Turn = { to: string } | { wrong: string } | { done: StoredPage }
 
 /** The message for a page that has ended. */
 export const GONE =
@@ -142,7 +142,7 @@ function visitTo({ url, code }: Page): string {
 async function openPage(
   own: ServerLogin,
   caller: LoginCaller,
-  purpose: Pick<Ticket, 'sees'> = {},
+  purpose: Pick<StoredPage, 'sees'> = {},
 ): Promise<Open | Fault> {
   const { making } = pagesIn(own.parts.vault)
   const key = keyOf(own, caller, ...Object.keys(purpose))
@@ -160,7 +160,7 @@ async function pageOf(
   own: ServerLogin,
   caller: LoginCaller,
   key: string,
-  purpose: Pick<Ticket, 'sees'>,
+  purpose: Pick<StoredPage, 'sees'>,
 ): Promise<Open | Fault> {
   const { server, parts } = own
   const { vault, publicUrl, now } = parts
@@ -180,8 +180,8 @@ async function pageOf(
     const code = step ? undefined : newCode()
     const { tenant, configuration, name } = server
     const expires = now() + LIFETIME
-    const ticket: Ticket = { tenant, configuration, server: name, caller, expires, wrong: 0, ...purpose }
-    await vault.put(id, { ...ticket, ...(step ? { step } : { code }) })
+    const stored: StoredPage = { tenant, configuration, server: name, caller, expires, wrong: 0, ...purpose }
+    await vault.put(id, { ...stored, ...(step ? { step } : { code }) })
     setTimeout(() => vault.put(id, undefined).catch(() => {}), LIFETIME).unref()
     const made: Open = { page: { id, url: publicUrl + LOGIN_PAGES + token, code }, expires }
     known.set(key, made)
@@ -195,7 +195,7 @@ async function pageOf(
 }
 
 /** A page that is over does not count among the open ones. */
-async function end(vault: Vault, id: string, write: (ticket: undefined) => Promise<void>): Promise<void> {
+async function end(vault: Vault, id: string, write: (stored: undefined) => Promise<void>): Promise<void> {
   await write(undefined)
   forgetPage(vault, id)
 }
@@ -256,7 +256,7 @@ async function completionOf(login: ServerLogin, last: string | undefined): Promi
 }
 
 /** The login at the caller's own authorization server; undefined: the gateway cannot be its client. */
-async function personStep(login: ServerLogin, id: string): Promise<Ticket['step']> {
+async function personStep(login: ServerLogin, id: string): Promise<StoredPage['step']> {
   const { issuer, subject } = login.caller ?? {}
   if (issuer === undefined || subject === undefined) return undefined
   const person = personOf(login, issuer)
@@ -299,15 +299,15 @@ export function idOfState(state: string): string {
  */
 export async function enter(login: ServerLogin, id: string, cookie: string, entered: string): Promise<Turn> {
   const { vault, now } = login.parts
-  return vault.change<Ticket, Turn>(id, async (ticket, write) => {
-    if (!ticket || ticket.expires <= now()) throw new LoginError(GONE)
-    if (ticket.browser !== undefined && ticket.browser !== digest(cookie))
+  return vault.change<StoredPage, Turn>(id, async (stored, write) => {
+    if (!stored || stored.expires <= now()) throw new LoginError(GONE)
+    if (stored.browser !== undefined && stored.browser !== digest(cookie))
       throw new LoginError('this page was used in another browser already')
-    const { code } = ticket
+    const { code } = stored
     if (code !== undefined && plain(entered) !== plain(code)) {
-      const wrong = ticket.wrong + 1
+      const wrong = stored.wrong + 1
       if (wrong < MAX_WRONG) {
-        await write({ ...ticket, wrong })
+        await write({ ...stored, wrong })
         return { wrong: 'That is not the code.' }
       }
       await end(vault, id, write)
@@ -315,12 +315,12 @@ export async function enter(login: ServerLogin, id: string, cookie: string, ente
       throw new LoginError('that was not the code, too often. Call the tool again to get another page')
     }
     if (code !== undefined) {
-      const shown = await proved(login, ticket, cookie, () => end(vault, id, write))
+      const shown = await proved(login, stored, cookie, () => end(vault, id, write))
       if (shown) return shown
     }
-    const step = code === undefined ? ticket.step : await serverStep(login, id)
+    const step = code === undefined ? stored.step : await serverStep(login, id)
     if (!step) throw new LoginError(GONE)
-    await write({ ...ticket, browser: digest(cookie), step })
+    await write({ ...stored, browser: digest(cookie), step })
     return { to: step.attempt.url }
   })
 }
@@ -328,7 +328,7 @@ export async function enter(login: ServerLogin, id: string, cookie: string, ente
 /** Remembers whose the browser is. @returns the way to the logins, if the page is for that */
 async function proved(
   { parts: { vault, publicUrl = '', now } }: ServerLogin,
-  { tenant, configuration, caller, sees }: Ticket,
+  { tenant, configuration, caller, sees }: StoredPage,
   cookie: string,
   over: () => Promise<void>,
 ): Promise<Turn | undefined> {
@@ -358,7 +358,7 @@ export async function personIn(vault: Vault, cookie: string, now: number): Promi
   return person && person.expires > now ? person : undefined
 }
 
-async function serverStep(login: ServerLogin, id: string): Promise<NonNullable<Ticket['step']>> {
+async function serverStep(login: ServerLogin, id: string): Promise<NonNullable<StoredPage['step']>> {
   return { of: 'server', attempt: await login.begin(returnTo(login.parts, id)) }
 }
 
@@ -373,24 +373,24 @@ export async function comeBack(
   response: URLSearchParams,
 ): Promise<Turn> {
   const { vault, now } = login.parts
-  return vault.change<Ticket, Turn>(id, async (ticket, write) => {
-    if (!ticket?.step || ticket.expires <= now()) throw new LoginError(GONE)
+  return vault.change<StoredPage, Turn>(id, async (stored, write) => {
+    if (!stored?.step || stored.expires <= now()) throw new LoginError(GONE)
     // Another person's browser would log in for this caller.
-    if (ticket.browser === undefined || ticket.browser !== digest(cookie))
+    if (stored.browser === undefined || stored.browser !== digest(cookie))
       throw new LoginError('this login was begun in another browser')
-    const { of, attempt } = ticket.step
+    const { of, attempt } = stored.step
     try {
       if (of === 'server') {
         await login.finish(attempt, response)
         await end(vault, id, write)
-        loginChanged(login, ticket.caller)
-        return { done: ticket }
+        loginChanged(login, stored.caller)
+        return { done: stored }
       }
       await checkPerson(login, attempt, response)
-      const shown = await proved(login, ticket, cookie, () => end(vault, id, write))
+      const shown = await proved(login, stored, cookie, () => end(vault, id, write))
       if (shown) return shown
       const step = await serverStep(login, id)
-      await write({ ...ticket, step })
+      await write({ ...stored, step })
       return { to: step.attempt.url }
     } catch (error) {
       await end(vault, id, write)
