@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { getRequestListener } from '@hono/node-server'
 import { readSettings } from '../../src/checks/index.ts'
 import { watchStore } from '../../src/server/watch-store.ts'
+import { versionOf } from '../../src/store/directory.ts'
 import { openStore } from '../../src/store/index.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
 import { gatewayOver } from '../support/gateway.ts'
@@ -92,7 +93,7 @@ test('a file is checked, saved and served, unless it changed meanwhile or has er
   assert.deepEqual([found.severity, found.range.start.line, found.range.end.column], ['error', 2, 7])
   const refused = await post('save', { place, version, text: 'name: shop\nroutrs: []\n' })
   assert.equal(refused.status, 409)
-  assert.match(refused.body.lines[0], /shop\.yaml:2:1: .*routrs/)
+  assert.match(refused.body.lines.join('\n'), /shop\.yaml:2:1: .*routrs/)
   assert.equal(readFileSync(place, 'utf8'), shop('Shop'))
   const saved = await post('save', { place, version, text: shop('New', '/other') })
   assert.deepEqual(
@@ -138,8 +139,12 @@ test('secrets are neither shown nor lost, and foreign text is text', async (t) =
   assert.ok(!page.text.includes(secret))
   assert.match(page.text, /It holds secrets, which are not shown/)
   assert.doesNotMatch(page.text, /<script>alert|<img|[\u001b\u202e]/)
-  const { status } = await post('save', { place, version: '0', text: shop('New') })
-  assert.equal(status, 409)
+  const version = versionOf(text)
+  const refused = await post('save', { place, version, text: shop('New') })
+  assert.deepEqual(
+    [refused.status, refused.body.message],
+    [409, 'It holds secrets, which are not shown: take them from the environment.'],
+  )
   assert.equal(readFileSync(place, 'utf8'), text)
 })
 
@@ -246,6 +251,16 @@ test('a tenant sees and changes only its own', async (t) => {
   for (const path of ['check', 'save']) {
     const taken = await post(path, { place, version, text: shop('Mine') }, GREEN)
     assert.match(taken.body.message, /must say `tenant: green`/)
+  }
+  // The prefix of another tenant, and one that no tenant has, look alike.
+  for (const prefix of ['/shop', '/none']) {
+    const text = green.replace('/green/shop', prefix)
+    const checked = await post('check', { place, version, text }, GREEN)
+    assert.deepEqual(
+      checked.body.findings.map(({ message }: Loose) => message),
+      [`the prefix \`${prefix}\` is not below \`/green\`, the prefix of the tenant \`green\``],
+    )
+    assert.equal((await post('save', { place, version, text }, GREEN)).status, 409)
   }
   const text = green.replace('Green', 'Greener')
   const saved = await post('save', { place, version, text }, GREEN)

@@ -9,7 +9,7 @@ import { gatewayOver } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
-import type { Loose } from '../support/wire.ts'
+import { body, type Loose, stateless } from '../support/wire.ts'
 
 const ADMIN = 'an-admin-token-of-30-characters'
 const SECRET = 'a-secret-of-the-api'
@@ -172,6 +172,11 @@ test('another site cannot use the console of a browser that is logged in', async
   assert.equal((await post('/_console/call', CALL, foreign)).status, 403)
   assert.equal((await get('/_console', foreign)).status, 403)
   assert.equal((await post('/_console/logout', {}, foreign)).status, 403)
+  // A page on another port of this machine gets the cookie too.
+  const beside = { cookie, 'sec-fetch-site': 'same-site' }
+  for (const path of ['call', 'logout', 'reload'])
+    assert.equal((await post(`/_console/${path}`, CALL, beside)).status, 403, path)
+  assert.equal((await get('/_console', { cookie })).status, 200)
   // A form of another site cannot send JSON without asking first.
   assert.equal((await post('/_console/call', CALL, { cookie, 'content-type': 'text/plain' })).status, 415)
 })
@@ -201,6 +206,21 @@ test('calls of the console keep to the rules of the prefix, and can be switched 
   assert.ok(open!.answer.result)
   const off = await world(t, { console: { calls: false } })
   assert.equal((await off.post('/_console/call', CALL)).status, 403)
+})
+
+test('a call to a server that cannot start is remembered as failed', async (t) => {
+  const folder = temporaryFolder(t)
+  const dying = { name: 'dead', type: 'stdio', command: process.execPath, args: ['-e', 'process.exit(3)'] }
+  const text = { name: 'dead', routers: [{ server: 'dead', prefix: '/one' }], mcpServers: [dying] }
+  writeFileSync(join(folder, 'dead.yaml'), JSON.stringify(text))
+  const { gateway } = await gatewayOver(t, [folder], {})
+  const { error } = await body(stateless(gateway.app, 'tools/call', { name: 'x', arguments: {} }))
+  assert.equal(error.code, -32603)
+  const [{ calls } = { calls: [] }] = await gateway.console.source.recorded()
+  assert.deepEqual(
+    calls.map(({ name, outcome, failure }) => [name, outcome, failure]),
+    [['x', 'failed', error.message]],
+  )
 })
 
 test('the search of tools shows the words because of which each was found', async (t) => {
