@@ -25,24 +25,26 @@ import {
   isPart,
   LISTS,
   mergeCapabilities,
+  mergeInstructions,
   saidOf,
 } from './aggregate.ts'
-import type { AnswerTimeout } from './answer-timeout.ts'
-import { createLasting, type Lasting, type Restored } from './backend/session-state.ts'
-import { mergeInstructions } from './instructions.ts'
 import {
-  INITIALIZED,
-  noted,
+  completeHandshake,
+  createLasting,
+  type Lasting,
   type RelayOptions,
   type Reply,
+  type Restored,
+  replyOf,
+  resultOf,
   type UpstreamSession,
   type UpstreamSessionEvents,
 } from './rpc/upstream-session.ts'
 import { withOwnTaskIds, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
-import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { announce, announcedLists } from './transport/lasting-stream.ts'
+import { type AnswerTimeout, ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from './waits.ts'
 
 /** One server of an aggregate: its name, its filter, and how to open its session. */
 export interface Member {
@@ -176,7 +178,7 @@ export class AggregateSession implements UpstreamSession {
       serverInfo: { ...this.options.info },
       ...(instructions !== undefined && { instructions }),
     }
-    return replyOf({ jsonrpc: '2.0', id: request.id, result })
+    return resultOf(request.id, result)
   }
 
   /** The `initialize` result of a server; undefined: it is down or still starting. */
@@ -252,7 +254,7 @@ export class AggregateSession implements UpstreamSession {
 
   async request(request: Request, _text: string, options: RelayOptions = {}): Promise<Reply | Fault> {
     const { id, method, raw } = request
-    if (method === 'ping') return replyOf({ jsonrpc: '2.0', id, result: {} })
+    if (method === 'ping') return resultOf(id, {})
     if (method.endsWith('/list')) this.#reviveAll()
     // A tool or prompt name may identify its server, and then only that server is waited for.
     if (method !== 'tools/call' && method !== 'prompts/get') await this.#settled
@@ -521,7 +523,7 @@ export class AggregateSession implements UpstreamSession {
     this.#servers[member.at]!.capabilities = saidOf(result)
     // Otherwise the client's own notification reaches it, and the client has no lists yet.
     if (!this.#isReady) return undefined
-    session.notify(noted('notifications/initialized'), INITIALIZED)
+    completeHandshake(session)
     for (const { method, params } of member.state.restore())
       await this.#ask(member, method, params, undefined, true)
     announce(this.#listsOf(member.at), this.events.message)
@@ -541,10 +543,6 @@ export class AggregateSession implements UpstreamSession {
   #emit(raw: JsonObject): void {
     this.events.message(readMessage(raw), stringify(raw))
   }
-}
-
-function replyOf(raw: JsonObject): Reply {
-  return { raw, text: stringify(raw) }
 }
 
 const REFUSED = 'it refused the handshake'

@@ -26,19 +26,18 @@ import {
   type AskServer,
   LISTS,
   mergeCapabilities,
+  mergeInstructions,
   noMethod,
   saidOf,
 } from './aggregate.ts'
-import type { AnswerTimeout } from './answer-timeout.ts'
 import type { Stateless, UpstreamCall } from './backend/stateless.ts'
 import type { Resolved } from './definition.ts'
-import { mergeInstructions } from './instructions.ts'
 import { hintsOf } from './kept-lists.ts'
 import { listeningTo, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
-import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { announce, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
+import { type AnswerTimeout, ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from './waits.ts'
 
 const LISTEN = 'subscriptions/listen'
 /** Cache hints of a server that does not answer: the combined answer must not be cached. */

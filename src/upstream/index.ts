@@ -1,6 +1,6 @@
 /** A message → a proxied MCP server over stdio, SSE or streamable HTTP; the bridges between protocol revisions. */
 
-export type { DeclaredList } from './backend/declared.ts'
+export { mergeInstructions } from './aggregate.ts'
 export {
   type CreateResilience,
   createProxy,
@@ -13,7 +13,7 @@ export {
 export { mirrored } from './bridge/stateless.ts'
 export { compileDefinition, type Definition, type Resolved } from './definition.ts'
 export { digestOf, type Pinned } from './pins.ts'
-export { UpstreamServer } from './pool/server.ts'
+export { type DeclaredList, UpstreamServer } from './pool/server.ts'
 export { type ListChange, type OtherWorkers, SharedServers } from './pool/shared.ts'
 export { repairedList } from './repaired.ts'
 export { handshakeRefused } from './rpc/upstream-session.ts'

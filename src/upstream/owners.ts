@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { RecentMap } from '../text/index.ts'
 
 /** Kinds of items that several servers may define under the same name or URI. */
 export type OwnedKind = 'tools' | 'prompts' | 'resources'
@@ -174,13 +175,11 @@ function shortened(name: string): string {
 
 /** Owners by template values, as callers with other values may see other tools. */
 export class KeptOwners {
-  readonly #all = new Map<string, Owners>()
+  readonly #all = new RecentMap<string, Owners>(MAX_KEPT)
 
   of(key: string): Owners {
     const owners = this.#all.get(key) ?? new Owners()
-    this.#all.delete(key)
     this.#all.set(key, owners)
-    if (this.#all.size > MAX_KEPT) this.#all.delete(this.#all.keys().next().value as string)
     return owners
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json/index.ts'
 import { Fault, isObject } from '../mcp/index.ts'
 import { UNKNOWN_TASK } from '../tools/tasks.ts'
-import type { Stateless, UpstreamCall } from './backend/stateless.ts'
+import { type Stateless, type UpstreamCall, withRequest } from './backend/stateless.ts'
 import { isOfTask, listeningTo, taskIdsOf } from './server-names.ts'
 
 /** Maximum tasks remembered for a caller; the oldest are dropped first. */
@@ -49,28 +49,23 @@ function keyOf(taskId: string, server: string): string {
 
 /** A shared server, restricted to each caller's own tasks. */
 export function withOwnTasks(server: Stateless, owners: TaskOwners): Stateless {
-  return {
-    versions: (resolved) => server.versions(resolved),
-    paramHeaders: (tool, call) => server.paramHeaders(tool, call),
-    abandon: (requestState) => server.abandon?.(requestState),
-    async request(call) {
-      const { id, method, params } = call.message
-      const isFree = (taskId: string) => owners.isFree(taskId, call)
-      if (isOfTask(method) && !isFree(String(params.taskId)))
-        return { jsonrpc: '2.0', id, error: { ...UNKNOWN_TASK } }
-      const raw = await server.request({
-        ...call,
-        message: listeningTo(call.message, (taskId) => (isFree(taskId) ? [taskId] : [])),
-        onMessage: (heard) => {
-          if (taskIdsOf(heard).every(isFree)) call.onMessage(heard)
-        },
-      })
-      if (!raw || raw instanceof Fault) return raw
-      // A restarted server may reuse ids, so the latest owner counts.
-      if (method === 'tools/call') for (const taskId of taskIdsOf(raw)) owners.add(taskId, call)
-      return method === 'tasks/list' ? withoutOthers(raw, isFree) : raw
-    },
-  }
+  return withRequest(server, async (call) => {
+    const { id, method, params } = call.message
+    const isFree = (taskId: string) => owners.isFree(taskId, call)
+    if (isOfTask(method) && !isFree(String(params.taskId)))
+      return { jsonrpc: '2.0', id, error: { ...UNKNOWN_TASK } }
+    const raw = await server.request({
+      ...call,
+      message: listeningTo(call.message, (taskId) => (isFree(taskId) ? [taskId] : [])),
+      onMessage: (heard) => {
+        if (taskIdsOf(heard).every(isFree)) call.onMessage(heard)
+      },
+    })
+    if (!raw || raw instanceof Fault) return raw
+    // A restarted server may reuse ids, so the latest owner counts.
+    if (method === 'tools/call') for (const taskId of taskIdsOf(raw)) owners.add(taskId, call)
+    return method === 'tasks/list' ? withoutOthers(raw, isFree) : raw
+  })
 }
 
 function withoutOthers(raw: JsonObject, isFree: (taskId: string) => boolean): JsonObject {

@@ -20,11 +20,10 @@ import { type Measures, Operations } from './sent-requests.ts'
 import { ServerView } from './server-view.ts'
 import { createToolFilter, type ToolFilter } from './tool-filter.ts'
 import type { Channel, ChannelEvents, ResumeToken } from './transport/channel.ts'
-import { ChildLog } from './transport/child-log.ts'
 import { type AnswerMasks, Http } from './transport/http.ts'
 import { type HttpChannelOptions, SseChannel, StreamableChannel } from './transport/http-channels.ts'
 import { type StreamChange, StreamWatch } from './transport/lasting-stream.ts'
-import { StdioChannel } from './transport/stdio.ts'
+import { ChildLog, StdioChannel } from './transport/stdio.ts'
 
 export interface UpstreamContext {
   /** The gateway's environment. */

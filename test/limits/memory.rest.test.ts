@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { parsedSize } from '../../src/access/memory.ts'
 import { networkOf, quotaKeyOf } from '../../src/access/quota.ts'
 import { readSettings } from '../../src/checks/index.ts'
-import { createLasting } from '../../src/upstream/backend/session-state.ts'
 import { makeRoom, type Occupant } from '../../src/upstream/pool/pool.ts'
+import { createLasting } from '../../src/upstream/rpc/upstream-session.ts'
 
 test('who shares what', () => {
   assert.equal(quotaKeyOf('/a', 'me', '192.0.2.1'), '["/a","me"]')

@@ -25,13 +25,12 @@ import type { AggregateOptions, ClashKind } from '../aggregate.ts'
 import { AggregateSession } from '../aggregate-session.ts'
 import { AggregateStateless } from '../aggregate-stateless.ts'
 import type { Protocol } from '../bridge/probe.ts'
-import { resumed, withStates } from '../bridge/waiting-states.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { KeptOwners } from '../owners.ts'
 import type { PinChange } from '../pins.ts'
-import type { UpstreamServer } from '../pool/server.ts'
+import { SESSION_NAME } from '../pool/pool.ts'
+import type { DeclaredList, UpstreamServer } from '../pool/server.ts'
 import { helloOf } from '../pool/session.ts'
-import { SESSION_NAME } from '../pool/session-name.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
 import type { UpstreamSession } from '../rpc/upstream-session.ts'
 import type { Measures } from '../sent-requests.ts'
@@ -40,7 +39,6 @@ import type { ServerView } from '../server-view.ts'
 import { composed, createToolFilter, type Selection, type ToolFilter } from '../tool-filter.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { ServerChildren, Upstream } from '../upstream.ts'
-import { type DeclaredList, declaredBy } from './declared.ts'
 import {
   DRAIN,
   type Handshake,
@@ -50,7 +48,7 @@ import {
   ProxySessions,
   type SessionContext,
 } from './session.ts'
-import { type Stateless, StatelessRequest } from './stateless.ts'
+import { resumed, type Stateless, StatelessRequest, withStates } from './stateless.ts'
 
 /** Creates the retries and circuit breaker of a server. */
 export type CreateResilience = (of: UpstreamLabels, breaker: BreakerSettings | undefined) => Resilience
@@ -383,7 +381,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       const resolved = definition.resolve({ headers: {}, query: () => ({}) })
       if (resolved instanceof Fault)
         return [{ server: name, kind: 'tools' as const, fault: resolved.message }]
-      return declaredBy(member, view, resolved)
+      return member.declared(view, resolved)
     })
     return (await Promise.all(lists)).flat()
   }

@@ -25,16 +25,18 @@ import {
   type RequestContext,
   type RequestId,
 } from '../../mcp/index.ts'
-import { unexpected } from '../../telemetry/unexpected.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import { AggregateSession } from '../aggregate-session.ts'
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
 import type { Resumed } from '../rpc/channel-session.ts'
 import {
-  INITIALIZED,
-  noted,
+  completeHandshake,
+  createLasting,
   type Reply,
+  type Restored,
+  restoreIn,
+  setsState,
   type UpstreamSession,
   type UpstreamSessionEvents,
 } from '../rpc/upstream-session.ts'
@@ -42,7 +44,6 @@ import { endOf, exchangeOf, traceIn } from '../sent-requests.ts'
 import type { ServerView } from '../server-view.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 import type { ResumeToken } from '../transport/channel.ts'
-import { createLasting, type Restored, setsState } from './session-state.ts'
 import { shapedAnswer } from './stateless.ts'
 
 /** Milliseconds allowed for running calls when a server is replaced. */
@@ -175,13 +176,9 @@ export class ProxySession implements BackendSession {
     const opened = await this.initialize(this.session, request, text)
     const { upstream } = this
     if (!opened.ok || !upstream) return opened
-    upstream.notify(noted('notifications/initialized'), INITIALIZED)
-    for (const { method, params } of restored) {
-      this.state.remember({ method, params })
-      const request = ownRequest(method, params)
-      // The answer is ignored.
-      upstream.request(request, stringify(request.raw)).catch(unexpected(method))
-    }
+    completeHandshake(upstream)
+    for (const request of restored) this.state.remember(request)
+    restoreIn(upstream, restored)
     return opened
   }
 

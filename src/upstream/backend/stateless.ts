@@ -1,3 +1,4 @@
+import type { HttpResponse } from '../../access/http-response.ts'
 import type { Peer } from '../../access/request-lease.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import type { Shaping } from '../../json/shaping/index.ts'
@@ -8,15 +9,20 @@ import {
   type Call,
   type CancelSignal,
   errorAnswer,
+  errorText,
   Fault,
   faultAnswer,
   isObject,
+  json,
   keeperOf,
   listKinds,
   type ParamHeader,
+  type Replicas,
   type Request,
   type RequestHeaders,
+  type RequestId,
   type StatelessServer,
+  UNKNOWN_STATE,
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
 import { endOf, exchangeOf } from '../sent-requests.ts'
@@ -34,6 +40,16 @@ export interface Stateless {
   paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]>
   /** Ends a call that waits for input that will not come; absent: calls never wait. */
   abandon?(requestState: string): void
+}
+
+/** The same server with requests answered in another way. */
+export function withRequest(server: Stateless, request: Stateless['request']): Stateless {
+  return {
+    request,
+    versions: (resolved) => server.versions(resolved),
+    paramHeaders: (tool, call) => server.paramHeaders(tool, call),
+    abandon: (requestState) => server.abandon?.(requestState),
+  }
 }
 
 export interface UpstreamCall {
@@ -133,4 +149,40 @@ export async function shapedAnswer(
   const shown = stringify(await shapedResponse(raw, shaping, keeperOf(call)))
   const savedChars = text.length - shown.length
   return { text: shown, end: { ...endOf(raw), ...(savedChars > 0 && { savedChars }) } }
+}
+
+/**
+ * Routes a continued call to the replica in its `requestState`: returns the request for the server, or the answer of
+ * that replica.
+ * @param text of the request as received
+ */
+export async function resumed(
+  replicas: Replicas,
+  request: Request,
+  text: string,
+): Promise<Request | HttpResponse> {
+  const { requestState } = request.params
+  if (requestState === undefined) return request
+  const waiting = replicas.unseal(String(requestState))
+  if (!waiting) return unknown(request.id)
+  const { owner, state } = waiting
+  if (!replicas.isOwn(owner)) return (await replicas.forward(owner, text, request.id)) ?? unknown(request.id)
+  const params = { ...request.params, requestState: state }
+  return { ...request, params, raw: { ...request.raw, params } }
+}
+
+function unknown(id: RequestId): HttpResponse {
+  return json(errorText(id, UNKNOWN_STATE))
+}
+
+/** The server with waiting calls that every replica can find. */
+export function withStates(server: Stateless, replicas: Replicas): Stateless {
+  return withRequest(server, async (call) => {
+    const raw = await server.request(call)
+    if (!raw || !('result' in raw) || !isObject(raw.result)) return raw
+    const { resultType, requestState } = raw.result
+    if (resultType !== 'input_required' || typeof requestState !== 'string') return raw
+    const result: JsonObject = { ...raw.result, requestState: replicas.seal(requestState) }
+    return { ...raw, result }
+  })
 }

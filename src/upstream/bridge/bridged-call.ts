@@ -11,11 +11,11 @@ import {
 } from '../../mcp/protocol.ts'
 import { Waiting } from '../../mcp/waiting.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { isWanted } from '../backend/session-state.ts'
 import type { UpstreamCall } from '../backend/stateless.ts'
 import { helloOf, type PooledSession } from '../pool/session.ts'
 import type { LockHolder, LockMode } from '../pool/session-lock.ts'
 import type { SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
+import { isWanted } from '../rpc/upstream-session.ts'
 
 /** Requests during which the server may ask the client (Multi Round-Trip Requests, Supported Requests). */
 export const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read'])

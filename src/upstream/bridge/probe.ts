@@ -2,6 +2,7 @@ import type { JsonObject } from '../../json/index.ts'
 import { Cancellation, Fault, isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
 import { ownMeta } from '../../mcp/protocol.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import { RecentMap } from '../../text/index.ts'
 import type { Resolved } from '../definition.ts'
 import { type Hello, helloForAll, helloOf, keyOfHello } from '../pool/session.ts'
 import { NO_EVENTS, type RpcClient } from '../rpc/rpc-client.ts'
@@ -25,7 +26,7 @@ const STATELESS_CODES = new Set<unknown>([-32020, -32021, -32022])
 
 /** Detects by `server/discover` which protocol a server speaks, and caches the result. */
 export class Probe {
-  readonly #known = new Map<string, { protocol: Protocol; at: number }>()
+  readonly #known = new RecentMap<string, { protocol: Protocol; at: number }>(MAX_KNOWN)
   readonly #probing = new Map<string, Promise<Protocol | Fault>>()
   /** Whether the last child ended at the handshake, too. */
   #hasFailed = false
@@ -60,7 +61,6 @@ export class Probe {
     // Failures to connect are not cached.
     if (protocol instanceof Fault) return protocol
     this.#known.set(key, { protocol, at: performance.now() })
-    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as string)
     return protocol
   }
 

@@ -6,6 +6,7 @@ import {
   HEADER_MISMATCH,
   isObject,
   type Message,
+  type Notification,
   ownRequest,
   type ParamHeader,
   type RequestId,
@@ -15,17 +16,11 @@ import { createParamHeaders, mirroredValue, nameOf, withoutFaulty } from '../../
 import { LOG_LEVEL, metaOf, ownMeta, SUBSCRIPTION_ID } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { isWanted } from '../backend/session-state.ts'
 import { type Stateless, type UpstreamCall, whoseCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import { type LockHolder, SessionLock } from '../pool/session-lock.ts'
-import {
-  NO_EVENTS,
-  type Notification,
-  type PendingRequest,
-  type RpcClient,
-  timedOut,
-} from '../rpc/rpc-client.ts'
+import { NO_EVENTS, type PendingRequest, type RpcClient, timedOut } from '../rpc/rpc-client.ts'
+import { isWanted } from '../rpc/upstream-session.ts'
 import { tracedHeaders, traceIn } from '../sent-requests.ts'
 import { discard, type HttpAnswer, mediaType, readResponse } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'

@@ -31,10 +31,17 @@ import {
   SUBSCRIPTION_ID,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { levelOf, maySubscribe } from '../backend/session-state.ts'
 import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import type { Reply, UpstreamSession, UpstreamSessionEvents } from '../rpc/upstream-session.ts'
+import {
+  levelOf,
+  maySubscribe,
+  type Reply,
+  replyOf,
+  resultOf,
+  type UpstreamSession,
+  type UpstreamSessionEvents,
+} from '../rpc/upstream-session.ts'
 import { announce, announcedLists, keepSubscribed } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 
@@ -100,7 +107,7 @@ export class ToStateless implements UpstreamSession {
       serverInfo: metaOf(result)[SERVER_INFO] ?? { name, version: '' },
       ...(instructions !== undefined && { instructions }),
     }
-    return answered(id, initialized)
+    return resultOf(id, initialized)
   }
 
   async request(request: Request, _text: string): Promise<Reply | Fault> {
@@ -109,12 +116,12 @@ export class ToStateless implements UpstreamSession {
       return new Fault('lost', `The session with the server ${this.options.upstream.name} has ended`)
     switch (method) {
       case 'ping':
-        return answered(id, {})
+        return resultOf(id, {})
       case 'initialize':
         return refused(id, { code: INVALID_REQUEST, message: 'The session is initialized already' })
       case 'logging/setLevel':
         this.#level = levelOf(params)
-        return answered(id, {})
+        return resultOf(id, {})
       case 'resources/subscribe':
       case 'resources/unsubscribe':
         return this.#subscribe(id, method, String(params.uri))
@@ -145,7 +152,7 @@ export class ToStateless implements UpstreamSession {
     else if (maySubscribe(this.#uris.size, uri)) this.#uris.add(uri)
     else return refused(id, { code: INVALID_PARAMS, message: 'The session has too many subscriptions' })
     await this.#listen()
-    return answered(id, {})
+    return resultOf(id, {})
   }
 
   /** Runs a client request; each round of input is a separate request (Multi Round-Trip Requests). */
@@ -280,14 +287,6 @@ export class ToStateless implements UpstreamSession {
   #emit(raw: JsonObject): void {
     if (!this.#closed) this.events.message(readMessage(raw), stringify(raw))
   }
-}
-
-function replyOf(raw: JsonObject): Reply {
-  return { raw, text: stringify(raw) }
-}
-
-function answered(id: RequestId, result: JsonObject): Reply {
-  return replyOf({ jsonrpc: '2.0', id, result })
 }
 
 function refused(id: RequestId, error: RpcError): Reply {

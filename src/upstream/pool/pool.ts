@@ -4,6 +4,7 @@ import { stringify } from '../../json/index.ts'
 import { withSortedKeys } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import type { UpstreamCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import type { Upstream } from '../upstream.ts'
 import { type Hello, helloForAll, PooledSession } from './session.ts'
@@ -235,4 +236,25 @@ export function makeRoom(
   const oldest = all.filter(gives).sort((a, b) => a.used - b.used)[0]
   oldest?.end()
   return oldest !== undefined
+}
+
+/** The header by which a 2026-07-28 client names its session of a session-based server. */
+export const SESSION_NAME = 'plantgw-session'
+/** Names are safe to use unescaped in logs and file names. */
+const NAME = /^[\w.~-]{1,128}$/
+/** Minimum characters of a name that only its secrecy protects: 128 bits in Base64. */
+const UNGUESSABLE = 22
+
+/** The fault in a session name, as a sentence; undefined if it is valid or absent. */
+export function faultOfName({
+  headers,
+  caller,
+}: Pick<UpstreamCall, 'headers' | 'caller'>): string | undefined {
+  const name = headers[SESSION_NAME]
+  if (name === undefined) return undefined
+  if (!NAME.test(name))
+    return 'the Plantgw-Session header must have 1 to 128 characters: letters, digits, and any of - . _ ~'
+  if (caller === undefined && name.length < UNGUESSABLE)
+    return `the Plantgw-Session header must be unguessable, with at least ${UNGUESSABLE} characters, because the caller is not authenticated`
+  return undefined
 }

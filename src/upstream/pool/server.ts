@@ -1,9 +1,8 @@
 import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, ownRequest, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
-import { AnswerTimeout } from '../answer-timeout.ts'
-import type { Restored } from '../backend/session-state.ts'
+import { Cancellation } from '../../net/index.ts'
 import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
-import { loginStateless } from '../bridge/login-stateless.ts'
+import { LoginSession, type LoginSessionOptions, loginStateless } from '../bridge/login.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
 import { StatelessUpstream } from '../bridge/stateless.ts'
 import { ToSession } from '../bridge/to-session.ts'
@@ -11,19 +10,39 @@ import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { KeptLists } from '../kept-lists.ts'
 import { ChannelSession, type Resumed } from '../rpc/channel-session.ts'
-import { LoginSession, type LoginSessionOptions } from '../rpc/login-session.ts'
 import {
   handshakeRefused,
   type Reply,
+  type Restored,
   type UpstreamSession,
   type UpstreamSessionEvents,
 } from '../rpc/upstream-session.ts'
+import type { ServerView } from '../server-view.ts'
 import { TaskOwners, withOwnTasks } from '../task-owners.ts'
 import { Upstream, type UpstreamContext } from '../upstream.ts'
+import { AnswerTimeout } from '../waits.ts'
 import { makeRoom, type Occupant } from './pool.ts'
 import { helloOf } from './session.ts'
 
 export type Restore = () => Restored[]
+
+/** The first page of a list of one server. */
+export interface DeclaredList {
+  server: string
+  kind: 'tools' | 'prompts'
+  /** Why there is no list; undefined: there is one. */
+  fault?: string
+  items?: DeclaredItem[]
+}
+
+export interface DeclaredItem {
+  /** As the server declares it. */
+  declared: JsonObject
+  /** As clients see it; undefined: it is hidden. */
+  shown: JsonObject | undefined
+  /** How it differs from the pin file; undefined: nothing is pinned. */
+  pin: 'same' | 'added' | 'changed' | undefined
+}
 
 /** A proxied server with its bridges to clients of every revision. */
 export class UpstreamServer {
@@ -92,14 +111,7 @@ export class UpstreamServer {
       const raw = this.upstream.view.shown('initialize', reply.raw, reply.text)
       return raw === reply.raw ? reply : { raw, text: stringify(raw) }
     }
-    return {
-      start,
-      request: (...request) => opened.request(...request),
-      notify: (...message) => opened.notify(...message),
-      close: (keep) => opened.close(keep),
-      listen: () => opened.listen?.(),
-      resume: () => opened.resume?.(),
-    }
+    return { ...forwarding(() => opened), start }
   }
 
   /** The session of a caller who has to log in; undefined: there are no logins of callers. */
@@ -144,6 +156,7 @@ export class UpstreamServer {
         ? bridged(stateless)
         : direct()
     return {
+      ...forwarding(() => current),
       start: async (request, text) => {
         const reply = await current.start(request, text)
         if (!(current instanceof ChannelSession) || !(await this.#refused(current, reply, resolved)))
@@ -153,11 +166,6 @@ export class UpstreamServer {
         current = bridged(stateless)
         return current.start(request, text)
       },
-      request: (...request) => current.request(...request),
-      notify: (...message) => current.notify(...message),
-      close: (keep) => current.close(keep),
-      listen: () => current.listen?.(),
-      resume: () => current.resume?.(),
     }
   }
 
@@ -286,6 +294,36 @@ export class UpstreamServer {
     return isObject(reply.raw.result) ? undefined : handshakeRefused(this.upstream.name, reply.raw)
   }
 
+  /** Its lists, beside what clients see of them in a view. */
+  declared(view: ServerView, resolved: Resolved): Promise<DeclaredList[]> {
+    const kinds = (['tools', 'prompts'] as const).map(async (kind): Promise<DeclaredList> => {
+      const list = { server: this.upstream.name, kind }
+      const method = `${kind}/list`
+      const server = await this.stateless(resolved, {})
+      if (server instanceof Fault) return { ...list, fault: server.message }
+      const raw = await server.request({
+        message: ownRequest(method, {}, 0),
+        headers: {},
+        caller: undefined,
+        resolved,
+        signal: new Cancellation(),
+        onMessage() {},
+      })
+      if (raw instanceof Fault) return { ...list, fault: raw.message }
+      const items = isObject(raw?.result) ? raw.result[kind] : undefined
+      if (!Array.isArray(items)) return { ...list, items: [] }
+      return {
+        ...list,
+        items: items.filter(isObject).map((declared) => {
+          const { result } = view.shown(method, { result: { [kind]: [declared] } })
+          const seen = isObject(result) && Array.isArray(result[kind]) ? result[kind][0] : undefined
+          return { declared, shown: isObject(seen) ? seen : undefined, pin: view.pinOf(kind, declared) }
+        }),
+      }
+    })
+    return Promise.all(kinds)
+  }
+
   /** Handles a list change reported by another worker. @param key of the template values */
   listChanged(key: string, method: string): void {
     this.#kept.changed(method)
@@ -304,5 +342,17 @@ export class UpstreamServer {
     this.#stateless.close()
     this.#toSession.close()
     await this.upstream.close()
+  }
+}
+
+/** A session that passes everything to the current one. */
+function forwarding(current: () => UpstreamSession): UpstreamSession {
+  return {
+    start: (...request) => current().start(...request),
+    request: (...request) => current().request(...request),
+    notify: (...message) => current().notify(...message),
+    close: (keep) => current().close(keep),
+    listen: () => current().listen?.(),
+    resume: () => current().resume?.(),
   }
 }

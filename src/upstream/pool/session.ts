@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
+import {
+  Fault,
+  isObject,
+  METHOD_NOT_FOUND,
+  type Message,
+  type Notification,
+  SESSION_REVISIONS,
+} from '../../mcp/index.ts'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf, withSortedKeys } from '../../mcp/protocol.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { levelOf } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
-import type {
-  Notification,
-  RequestOptions,
-  RpcClient,
-  SentRequest,
-  ServerRequest,
-} from '../rpc/rpc-client.ts'
-import { handshakeRefused } from '../rpc/upstream-session.ts'
+import type { RequestOptions, RpcClient, SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
+import { handshakeRefused, levelOf } from '../rpc/upstream-session.ts'
 import type { Upstream } from '../upstream.ts'
 import { SessionLock } from './session-lock.ts'
 

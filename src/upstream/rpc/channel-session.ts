@@ -12,17 +12,23 @@ import {
   requestIdOf,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { isRepeatable, type Restored } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
 import { tracedHeaders } from '../sent-requests.ts'
-import { type ChannelEvents, idAmong, type ResumeToken, withId } from '../transport/channel.ts'
+import {
+  type ChannelEvents,
+  idAmong,
+  ownNotification,
+  type ResumeToken,
+  withId,
+} from '../transport/channel.ts'
 import { announce, announcedLists, LastingStream } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { NO_EVENTS, type RpcClient } from './rpc-client.ts'
 import {
-  INITIALIZED,
+  isRepeatable,
   type RelayOptions,
   type Reply,
+  type Restored,
   type TraceHeaders,
   type UpstreamSession,
   type UpstreamSessionEvents,
@@ -30,7 +36,7 @@ import {
 
 /** A request of the client without a reply. */
 interface Sent {
-  id: RequestId
+  request: Request
   text: string
   headers: TraceHeaders
   /** Whether it may be sent again in the session that replaces a lost one. */
@@ -112,7 +118,7 @@ export class ChannelSession implements UpstreamSession {
     const operation = this.#options.upstream.operations.begin(request)
     return new Promise((resolve) => {
       const sent: Sent = {
-        id,
+        request,
         text: operation.textOf(request, text),
         headers: tracedHeaders(trace, operation.trace),
         isRepeatable: isRepeatable(method),
@@ -136,11 +142,11 @@ export class ChannelSession implements UpstreamSession {
     const isCancellation = message.kind === 'notification' && message.method === CANCELLED
     if (isCancellation) this.#sent.get(requestIdOf(message) as RequestId)?.settle(CANCELLATION)
     if (this.#reopening) {
-      this.#reopening.then(() => this.#client?.forward(text)).catch(unexpected('a notification'))
+      this.#reopening.then(() => this.#client?.forward(message, text)).catch(unexpected('a notification'))
       return
     }
     // Without a connection it is dropped, as it makes sense only in the lost session.
-    this.#client?.forward(text)
+    this.#client?.forward(message, text)
     if (isCancellation) this.#client?.check()
   }
 
@@ -162,7 +168,7 @@ export class ChannelSession implements UpstreamSession {
   }
 
   #forward(sent: Sent): void {
-    const fault = this.#client ? this.#client.forward(sent.text, sent.headers) : this.#ended()
+    const fault = this.#client ? this.#client.forward(sent.request, sent.text, sent.headers) : this.#ended()
     if (fault) sent.settle(fault)
   }
 
@@ -279,7 +285,8 @@ export class ChannelSession implements UpstreamSession {
       return this.#refusal
     }
     const client = this.#client
-    client?.forward(INITIALIZED)
+    const initialized = ownNotification('notifications/initialized')
+    client?.forward(initialized, stringify(initialized.raw))
     const restored = this.#options
       .restore()
       .map(({ method, params }) => client?.request(method, params).answer)
@@ -295,7 +302,7 @@ export class ChannelSession implements UpstreamSession {
   async #sendAgain(requests: readonly Sent[]): Promise<void> {
     const fault = await this.#reopen()
     // Some may have been cancelled meanwhile.
-    for (const sent of requests.filter(({ id }) => this.#sent.has(id)))
+    for (const sent of requests.filter(({ request }) => this.#sent.has(request.id)))
       if (fault) sent.settle(fault)
       else this.#forward(sent)
   }

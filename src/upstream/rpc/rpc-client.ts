@@ -6,20 +6,27 @@ import {
   InFlight,
   isObject,
   type Message,
-  messageOf,
   metaOf,
   ownId,
+  ownRequest,
+  type Request,
   type RequestId,
   tracedParams,
 } from '../../mcp/index.ts'
 import type { Span } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Operation, Operations } from '../sent-requests.ts'
-import { type Channel, type ChannelEvents, FAILED, idAmong, type ResumeToken } from '../transport/channel.ts'
+import {
+  type Channel,
+  type ChannelEvents,
+  FAILED,
+  idAmong,
+  ownNotification,
+  type ResumeToken,
+} from '../transport/channel.ts'
 
 /** A request of a server to its client. */
-export type ServerRequest = Extract<Message, { kind: 'request' }>
-export type Notification = Extract<Message, { kind: 'notification' }>
+export type ServerRequest = Request
 
 /** Events that belong to none of the gateway's own requests; those are settled before `closed`. */
 export type RpcEvents = ChannelEvents
@@ -157,7 +164,8 @@ export class RpcClient {
     const { sent, operation } = this.#expect(id, method, params, token, options)
     const fault = this.#ended ?? (options.signal?.aborted ? CANCELLATION : undefined)
     const traced = operation.trace ? tracedParams(own, operation.trace) : own
-    const refused = fault ?? this.#channel.send(stringify(messageOf(method, traced, id)))
+    const request = ownRequest(method, traced, id)
+    const refused = fault ?? this.#channel.send(request, stringify(request.raw))
     if (refused) this.#settle(id, refused)
     return sent
   }
@@ -200,13 +208,13 @@ export class RpcClient {
   }
 
   /** Sends a message of a client unchanged; its answer comes as an event. */
-  forward(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
+  forward(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
     this.#isShared = true
-    return this.#send(text, headers)
+    return this.#send(message, text, headers)
   }
 
-  #send(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
-    return this.#ended ?? this.#channel.send(text, headers)
+  #send(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
+    return this.#ended ?? this.#channel.send(message, text, headers)
   }
 
   /**
@@ -228,11 +236,13 @@ export class RpcClient {
   }
 
   notify(method: string, params?: JsonObject): void {
-    this.#send(stringify(messageOf(method, params)))
+    const message = ownNotification(method, params)
+    this.#send(message, stringify(message.raw))
   }
 
   respond({ id }: ServerRequest, answer: { result: Json } | { error: Json }): void {
-    this.#send(stringify({ ...answer, jsonrpc: '2.0', id }))
+    const raw = { ...answer, jsonrpc: '2.0', id }
+    this.#send({ kind: 'response', id, raw }, stringify(raw))
   }
 
   pending(id: unknown): PendingRequest | undefined {

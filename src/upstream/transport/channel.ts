@@ -13,6 +13,8 @@ import {
   isObject,
   MAX_BATCH,
   type Message,
+  messageOf,
+  type Notification,
   omit,
   oneLine,
   ProtocolKeys,
@@ -31,9 +33,10 @@ import type { Logger } from '../../telemetry/log.ts'
 export interface Channel {
   /**
    * Sends one message. A fault says why it was refused; the channel may remain usable.
+   * @param text of the message
    * @param headers of its HTTP request; ignored over stdio and SSE
    */
-  send(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined
+  send(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined
   /** Ends the session and its transport. */
   close(): void
   /** Leaves the server's session to other replicas: `close` then ends only the transport. */
@@ -69,6 +72,11 @@ export interface ChannelEvents {
   silent?(): void
   /** The channel closed by itself. */
   closed(fault: Fault): void
+}
+
+/** One of the gateway's own notifications. */
+export function ownNotification(method: string, params: JsonObject = {}): Notification {
+  return { kind: 'notification', method, params, raw: messageOf(method, params) }
 }
 
 /** Message to callers for a bug of the gateway. */

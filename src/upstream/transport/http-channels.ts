@@ -1,12 +1,14 @@
 import type { Limits } from '../../config/model.ts'
 import type { Credential, SentHeader } from '../../credentials/credential.ts'
-import { type Json, parse, stringify } from '../../json/index.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   Cancellation,
   Fault,
   InFlight,
   isObject,
   type ListKind,
+  METHOD_NOT_FOUND,
+  type Message,
   messageOf,
   ownId,
   type Request,
@@ -32,6 +34,7 @@ import {
 } from './channel.ts'
 import {
   type Answered,
+  type AnsweringServer,
   answerTo,
   discard,
   type Http,
@@ -39,12 +42,12 @@ import {
   mediaType,
   type Repeat,
   readAnswer,
+  readResponse,
   refusal,
   refusedCaller,
   unanswered,
 } from './http.ts'
 import { announce, announcedLists, LastingStream, pause, type StreamWatch } from './lasting-stream.ts'
-import { isForgotten, isUnexecuted, logForgotten, refusalOf } from './lost-session.ts'
 
 /**
  * Milliseconds to wait for a server to open or refuse its event stream; some send the headers with the first event
@@ -75,6 +78,52 @@ export interface HttpChannelOptions {
   resume?: ResumeToken | undefined
 }
 
+/** Statuses that do not mean an unknown session: credentials, sizes and rates. */
+const OTHERWISE = new Set([401, 403, 407, 408, 413, 429])
+/** Error codes for a missing method or resource. */
+const ABSENT = new Set<unknown>([METHOD_NOT_FOUND, -32002])
+
+/**
+ * A key of a server's refusal, equal for refusals with a possible common cause; undefined: no refusal.
+ * @param answer the response or fault; absent: the request expects none
+ */
+function refusalOf(status: number, answer: JsonObject | Fault | undefined): string | undefined {
+  if (OTHERWISE.has(status)) return undefined
+  const error = answer instanceof Fault ? undefined : answer?.error
+  if (isObject(error)) return ABSENT.has(error.code) ? undefined : `${status}, error ${String(error.code)}`
+  return status >= 400 ? String(status) : undefined
+}
+
+/**
+ * Whether a refusal means that the server forgot the session. 404 says so (2025-11-25, Session Management); many
+ * servers use other errors, with which they also refuse a ping in the session.
+ * @param refusal of the request
+ * @param send sends a message in the same session
+ */
+async function isForgotten(
+  refusal: string,
+  status: number,
+  upstream: AnsweringServer,
+  send: (body: string) => Promise<HttpAnswer | Fault>,
+): Promise<boolean> {
+  if (status === 404) return true
+  const id = ownId()
+  const answer = await send(stringify(messageOf('ping', {}, id)))
+  if (answer instanceof Fault) return false
+  const read = await readResponse(answer, id, upstream)
+  return refusalOf(answer.status, read instanceof Fault ? read : read.message.raw) === refusal
+}
+
+/** Whether a request refused because of its session was not executed, so that it may be repeated. */
+function isUnexecuted(status: number): boolean {
+  return status < 500
+}
+
+/** Logs why a session is given up. */
+function logForgotten({ name, log }: { name: string; log: Logger }, refusal: string): void {
+  log.warn({ server: name, refusal }, 'an MCP server has forgotten a session; opening another one')
+}
+
 /** A session with a server over HTTP. */
 abstract class HttpChannel implements Channel {
   abstract readonly ended: Promise<void>
@@ -98,9 +147,9 @@ abstract class HttpChannel implements Channel {
     this.outgoing = new Outgoing(this.name)
   }
 
-  send(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
+  send(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
     if (this.closing) return new Fault('lost', `The session with the server ${this.name} has ended`)
-    return this.take(text, headers)
+    return this.take(message, text, headers)
   }
 
   close(): void {
@@ -118,7 +167,11 @@ abstract class HttpChannel implements Channel {
     this.events.closed(fault)
   }
 
-  protected abstract take(text: string, headers?: Readonly<Record<string, string>>): Fault | undefined
+  protected abstract take(
+    message: Message,
+    text: string,
+    headers?: Readonly<Record<string, string>>,
+  ): Fault | undefined
   /** Releases the rest of the session. */
   protected abstract leave(): void
 }
@@ -182,13 +235,10 @@ export class StreamableChannel extends HttpChannel {
     this.#track(this.#noted.then(() => (this.closing ? undefined : this.#listen())))
   }
 
-  protected take(text: string, own?: Readonly<Record<string, string>>): Fault | undefined {
-    const value = jsonOf(text)
-    const { id, method, params } = isObject(value) ? value : {}
-    if (typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')) {
-      if (method === 'initialize') this.#handshake = text
-      const repeat = this.options.repeat({ method, params: isObject(params) ? params : {} })
-      this.#track(this.#request(text, id, repeat, own))
+  protected take(message: Message, text: string, own?: Readonly<Record<string, string>>): Fault | undefined {
+    if (message.kind === 'request') {
+      if (message.method === 'initialize') this.#handshake = text
+      this.#track(this.#request(text, message.id, this.options.repeat(message), own))
       return undefined
     }
     const fault = this.outgoing.add(text)
@@ -201,8 +251,8 @@ export class StreamableChannel extends HttpChannel {
       .finally(() => this.outgoing.sent(text))
     this.#track(this.#noted)
     // The client's handshake may end at another replica than the one that holds the stream.
-    const begins = isObject(value) && value.method === 'notifications/initialized' && !this.options.resume
-    if (begins && !this.#isListening) {
+    const begins = message.kind === 'notification' && message.method === 'notifications/initialized'
+    if (begins && !this.options.resume && !this.#isListening) {
       this.listen()
       this.#noted = this.#noted.then(() => this.listening)
       this.#track(this.#noted)
@@ -483,12 +533,11 @@ function ofOneLogin(credential: Credential, session: Pick<HttpChannel, 'name' | 
   }
 }
 
-function jsonOf(text: string): Json | undefined {
-  try {
-    return parse(text)
-  } catch {
-    return undefined
-  }
+/** A message for the server. */
+interface Sent {
+  text: string
+  /** Undefined: it is not a request. */
+  id: RequestId | undefined
 }
 
 /** HTTP with SSE, the transport of 2024-11-05: the stream names the address for messages. */
@@ -499,7 +548,7 @@ export class SseChannel extends HttpChannel {
   }
   #endpoint: Resolved | undefined
   /** Messages queued until the address is known. */
-  #early: string[] | undefined = []
+  #early: Sent[] | undefined = []
   /** Messages are sent one after another, to keep their order. */
   #last: Promise<void> = Promise.resolve()
 
@@ -508,11 +557,12 @@ export class SseChannel extends HttpChannel {
     this.ended = this.#listen()
   }
 
-  protected take(text: string): Fault | undefined {
+  protected take(message: Message, text: string): Fault | undefined {
     const fault = this.outgoing.add(text)
     if (fault) return fault
-    if (this.#early) this.#early.push(text)
-    else this.#post(text)
+    const sent = { text, id: message.kind === 'request' ? message.id : undefined }
+    if (this.#early) this.#early.push(sent)
+    else this.#post(sent)
     return undefined
   }
 
@@ -520,37 +570,32 @@ export class SseChannel extends HttpChannel {
     this.#early = []
   }
 
-  #post(body: string): void {
+  #post({ text: body, id }: Sent): void {
     this.#last = this.#last.then(async () => {
       if (this.closing || !this.#endpoint) return
       const headers = { 'content-type': 'application/json' }
       const request = { method: 'POST', headers, body, signal: this.abort } as const
       const answer = await this.options.http.send(this.#endpoint, request)
       this.outgoing.sent(body)
-      if (answer instanceof Fault) return this.#unsent(body, answer)
+      if (answer instanceof Fault) return this.#unsent(id, answer)
       discard(answer)
-      if (answer.status >= 400) await this.#refused(body, answer.status)
+      if (answer.status >= 400) await this.#refused(id, answer.status)
     })
   }
 
   /** Handles a message that was not sent; without a login of the caller, the session can wait for one. */
-  #unsent(body: string, fault: Fault): void {
-    const value = jsonOf(body)
-    const { id } = isObject(value) ? value : {}
+  #unsent(id: RequestId | undefined, fault: Fault): void {
     const mayFollow = fault.login !== undefined || fault.isUnexecuted
-    if (mayFollow && (typeof id === 'string' || typeof id === 'number')) this.events.rejected(id, fault)
+    if (mayFollow && id !== undefined) this.events.rejected(id, fault)
     if (!fault.login) this.fail(fault)
   }
 
   /** Handles a refused message: the session is lost if a ping is refused too. */
-  async #refused(body: string, status: number): Promise<void> {
+  async #refused(id: RequestId | undefined, status: number): Promise<void> {
     const { http, log } = this.options
     const { name } = this
-    const value = jsonOf(body)
-    const { id, method } = isObject(value) ? value : {}
     const fault = new Fault('status', `The server ${name} refused a message (${status})`, { status })
-    const isRequest = typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')
-    if (!isRequest) return this.fail(fault)
+    if (id === undefined) return this.fail(fault)
     const request = {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -604,7 +649,7 @@ export class SseChannel extends HttpChannel {
       return
     }
     this.#endpoint = { ...this.resolved, path: url.pathname + url.search }
-    for (const text of this.#early ?? []) this.#post(text)
+    for (const sent of this.#early ?? []) this.#post(sent)
     this.#early = undefined
   }
 }

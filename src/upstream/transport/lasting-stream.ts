@@ -8,9 +8,9 @@ import {
   type ListKind,
   listKinds,
   type Message,
-  messageOf,
 } from '../../mcp/index.ts'
 import { retryPause } from '../../net/index.ts'
+import { ownNotification } from './channel.ts'
 
 /** Maximum milliseconds between attempts to reopen a stream. */
 const LONGEST_PAUSE = 30_000
@@ -132,9 +132,8 @@ export function announce(
   take: (message: Extract<Message, { kind: 'notification' }>, text: string) => void,
 ): void {
   for (const kind of kinds) {
-    const method = `notifications/${kind}/list_changed`
-    const raw = messageOf(method)
-    take({ kind: 'notification', method, params: {}, raw }, stringify(raw))
+    const message = ownNotification(`notifications/${kind}/list_changed`)
+    take(message, stringify(message.raw))
   }
 }
 

@@ -3,10 +3,11 @@ import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../../access/memory.ts'
 import type { McpServer } from '../../config/model.ts'
-import { Fault, idInEnds, lineSplitter, oneLine, readInTurns } from '../../mcp/index.ts'
+import { Fault, idInEnds, lineSplitter, type Message, oneLine, readInTurns } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { sparing } from '../../telemetry/seldom.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import { shorten } from '../../text/index.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import {
@@ -18,7 +19,6 @@ import {
   readTexts,
   tooLarge,
 } from './channel.ts'
-import type { ChildLog } from './child-log.ts'
 import { groupBegun, groupEnded, killGroup, TERM_GRACE } from './groups.ts'
 
 export interface StdioOptions {
@@ -73,7 +73,7 @@ export class StdioChannel implements Channel {
     this.ended = this.#child.ended.then((how) => this.#end(how))
   }
 
-  send(text: string): Fault | undefined {
+  send(_message: Message, text: string): Fault | undefined {
     if (this.#closing) return new Fault('lost', `The server ${this.#server.name} has ended`)
     const line = `${oneLine(text)}\n`
     const fault = this.#outgoing.add(line)
@@ -175,6 +175,45 @@ export class StdioChannel implements Channel {
     this.#closing = true
     this.#outgoing.close()
     for (const reservation of this.#unfinished) reservation.free()
+  }
+}
+
+/** Maximum lines of standard error that are remembered, and characters of one in a reason. */
+const MAX_LINES = 20
+const MAX_SHOWN = 500
+
+/** A line that a child wrote to standard error. */
+interface ErrorLine {
+  pid: number | undefined
+  /** Not masked. */
+  text: string
+  /** When it was written, by `performance.now()`. */
+  at: number
+}
+
+/** A record of the children of a server. */
+export class ChildLog {
+  /** Children that were started, and those that ended by themselves. */
+  started = 0
+  lost = 0
+  /** The last lines, the oldest first. */
+  readonly lines: ErrorLine[] = []
+  /** The last child that ended by itself with an error, or did not start; undefined: one has answered since then. */
+  failure: { pid: number | undefined; reason: string } | undefined
+
+  wrote(pid: number | undefined, text: string): void {
+    this.lines.push({ pid, text, at: performance.now() })
+    if (this.lines.length > MAX_LINES) this.lines.shift()
+  }
+
+  /** Why the server fails, with the last line of that child; undefined: it does not. @param mask for lines */
+  fault(mask: (text: string) => string): string | undefined {
+    if (!this.failure) return undefined
+    const { pid, reason } = this.failure
+    const last = this.lines.findLast((line) => line.pid === pid && line.text.trim())
+    return last
+      ? `${reason}; its last line on standard error: ${shorten(mask(last.text), MAX_SHOWN)}`
+      : reason
   }
 }
 

@@ -1,43 +1,45 @@
 import type { Credential } from '../../credentials/credential.ts'
-import { type JsonObject, stringify } from '../../json/index.ts'
+import type { Json, JsonObject } from '../../json/index.ts'
 import {
+  ACKNOWLEDGED,
   Fault,
   isObject,
+  LIST_KINDS,
   type ListKind,
   METHOD_NOT_FOUND,
   type Message,
+  metaOf,
   negotiate,
-  ownRequest,
+  REVISIONS,
   type Request,
+  SERVER_INFO,
+  SUBSCRIPTION_ID,
 } from '../../mcp/index.ts'
+import { Cancellation } from '../../net/cancel.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import type { Restored } from '../backend/session-state.ts'
-import { announce, announcedLists } from '../transport/lasting-stream.ts'
+import { type Stateless, type UpstreamCall, withRequest } from '../backend/stateless.ts'
 import {
-  INITIALIZED,
-  noted,
+  completeHandshake,
   type RelayOptions,
   type Reply,
+  type Restored,
+  restoreIn,
+  resultOf,
   type UpstreamSession,
   type UpstreamSessionEvents,
-} from './upstream-session.ts'
+} from '../rpc/upstream-session.ts'
+import { LISTS } from '../server-view.ts'
+import { announce, announcedLists } from '../transport/lasting-stream.ts'
 
 /** The capabilities that a client sees before its caller has logged in: lists of all kinds, which are empty and will change. */
-export const LISTS_ONLY: JsonObject = {
+const LISTS_ONLY: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true },
 }
 
-const LISTS: Readonly<Record<string, string>> = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'resourceTemplates',
-}
-
 /** The empty list that answers a method; undefined: it asks for no list. */
-export function emptyList(method: string): JsonObject | undefined {
+function emptyList(method: string): JsonObject | undefined {
   const list = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined
   return list === undefined ? undefined : { [list]: [] }
 }
@@ -90,7 +92,7 @@ export class LoginSession implements UpstreamSession {
       this.#stoodIn = true
       this.#hidesLists = true
       this.#lists = announcedLists(LISTS_ONLY)
-      return replyOf(request, {
+      return resultOf(request.id, {
         protocolVersion: negotiate(String(request.params.protocolVersion)),
         capabilities: LISTS_ONLY,
         serverInfo: { name: this.options.name, version: '' },
@@ -105,18 +107,19 @@ export class LoginSession implements UpstreamSession {
   async request(request: Request, text: string, options?: RelayOptions): Promise<Reply | Fault> {
     const { method } = request
     const empty = emptyList(method)
-    if (!this.#current && (method === 'ping' || method === 'logging/setLevel')) return replyOf(request, {})
+    if (!this.#current && (method === 'ping' || method === 'logging/setLevel'))
+      return resultOf(request.id, {})
     const fault = this.#current ? undefined : await this.#open()
     const reply = fault ?? (await this.#current?.request(request, text, options)) ?? this.#ended()
     if (reply instanceof Fault) {
       if (!reply.login || !empty) return reply
       this.#hidesLists = true
-      return replyOf(request, empty)
+      return resultOf(request.id, empty)
     }
     const { error } = reply.raw
     const isUnknown = isObject(error) && error.code === METHOD_NOT_FOUND
     // The client was promised lists that the server does not have.
-    return this.#stoodIn && empty && isUnknown ? replyOf(request, empty) : reply
+    return this.#stoodIn && empty && isUnknown ? resultOf(request.id, empty) : reply
   }
 
   notify(message: Message, text: string): void {
@@ -161,12 +164,8 @@ export class LoginSession implements UpstreamSession {
       return reply instanceof Fault ? reply : this.#ended()
     }
     this.#current = session
-    if (this.#isReady) session.notify(noted('notifications/initialized'), INITIALIZED)
-    for (const { method, params } of restore()) {
-      const request = ownRequest(method, params)
-      // The answer is ignored.
-      session.request(request, stringify(request.raw)).catch(unexpected(method))
-    }
+    if (this.#isReady) completeHandshake(session)
+    restoreIn(session, restore())
     this.#announce()
     return undefined
   }
@@ -196,7 +195,110 @@ export class LoginSession implements UpstreamSession {
   }
 }
 
-function replyOf({ id }: Request, result: JsonObject): Reply {
-  const raw = { jsonrpc: '2.0', id, result }
-  return { raw, text: stringify(raw) }
+/**
+ * A server where the caller of a stateless request has to log in. While there is no login, lists are empty, and calls fail with the
+ * login that they need.
+ * @param credential a login of the caller
+ */
+export function loginStateless(server: Stateless, credential: Credential, name: string): Stateless {
+  return withRequest(server, async (call) => {
+    const { id, method } = call.message
+    if (method === 'subscriptions/listen') return listen(server, credential, call)
+    const answer = await server.request(call)
+    if (!(answer instanceof Fault && answer.login)) return answer
+    const result = method === 'server/discover' ? discovered(name) : emptyList(method)
+    if (!result) return answer
+    const whole = { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...result }
+    return { jsonrpc: '2.0', id, result: whole }
+  })
+}
+
+function discovered(name: string): JsonObject {
+  return {
+    supportedVersions: [...REVISIONS],
+    capabilities: LISTS_ONLY,
+    _meta: { [SERVER_INFO]: { name, version: '' } },
+  }
+}
+
+/** A subscription lasts over logins: when the caller logs in or out, all lists may have changed. */
+async function listen(
+  server: Stateless,
+  credential: Credential,
+  call: UpstreamCall,
+): Promise<JsonObject | Fault | undefined> {
+  const { message, signal, onMessage } = call
+  let granted: JsonObject | undefined
+  const acknowledge = (raw: JsonObject) => {
+    if (granted) return
+    const { notifications } = isObject(raw.params) ? raw.params : {}
+    granted = isObject(notifications) ? notifications : {}
+    onMessage(raw)
+  }
+  const send = (method: string, params: JsonObject) => {
+    const _meta = { ...metaOf(params), [SUBSCRIPTION_ID]: message.id as Json }
+    const raw = { jsonrpc: '2.0', method, params: { ...params, _meta } }
+    if (method === ACKNOWLEDGED) acknowledge(raw)
+    else onMessage(raw)
+  }
+  const announce = () => {
+    for (const [key, list] of Object.entries(LIST_KINDS))
+      if (granted?.[key] === true) send(`notifications/${list}/list_changed`, {})
+  }
+  for (;;) {
+    if (await lacksLogin(credential)) {
+      if (granted) announce()
+      send(ACKNOWLEDGED, { notifications: listsIn(message.params.notifications) })
+      await loginChange(credential, signal, async () => !(await lacksLogin(credential)))
+      if (signal.aborted) return undefined
+      announce()
+    }
+    const round = new Cancellation()
+    signal.addEventListener('abort', round.abort)
+    if (signal.aborted) round.abort()
+    loginChange(credential, round, () => lacksLogin(credential))
+      .then(round.abort)
+      .catch(unexpected('a login'))
+    const answer = await server.request({
+      ...call,
+      signal: round,
+      onMessage: (raw) => (raw.method === ACKNOWLEDGED ? acknowledge(raw) : onMessage(raw)),
+    })
+    signal.removeEventListener('abort', round.abort)
+    round.abort()
+    if (signal.aborted || !(await lacksLogin(credential))) return answer
+  }
+}
+
+/** The lists of a subscription; a server without its login has no resources to subscribe to. */
+function listsIn(notifications: Json | undefined): JsonObject {
+  const wanted = isObject(notifications) ? notifications : {}
+  const keys = Object.keys(LIST_KINDS).filter((key) => wanted[key] === true)
+  return Object.fromEntries(keys.map((key) => [key, true]))
+}
+
+async function lacksLogin(credential: Credential): Promise<boolean> {
+  const header = await credential.header()
+  return header instanceof Fault && header.login !== undefined
+}
+
+/** Resolves when the caller has logged in or out and `isSo` holds, or when the signal is aborted. */
+function loginChange(
+  credential: Credential,
+  signal: UpstreamCall['signal'],
+  isSo: () => Promise<boolean>,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      stop?.()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const look = async () => {
+      if (await isSo()) end()
+    }
+    const stop = credential.onLoginChange?.(() => look().catch(unexpected('a login')))
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
 }
