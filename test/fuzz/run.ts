@@ -28,7 +28,12 @@ if (chosen.length === 0) {
   console.log('It holds.')
 } else {
   for (const target of chosen) {
-    const found = await fuzz(target, { runs: Number(values.runs), seed: Number(values.seed), guided: true })
+    const found = await fuzz(target, {
+      runs: Number(values.runs),
+      seed: Number(values.seed),
+      guided: true,
+      timed: true,
+    })
     report(target.name, found)
     if (found.failures.length > 0) process.exitCode = 1
   }

@@ -31,14 +31,29 @@ export function temporaryFolder(t: Pick<TestContext, 'after'>, below = tmpdir())
 /** With 10,000 added, where a node of a Redis Cluster listens too, still below those that the system gives to connections. */
 const [FIRST_PORT, PORTS] = [11_000, 10_000]
 
-/** Ports that one process takes in turn; random ones were chosen by two tests at a time. */
+/** Ports that one process takes in turn. */
 const OWN_PORTS = 100
+let block: Promise<number> | undefined
 let taken = 0
+
+/** The first of ports that no other process of tests takes: this one listens there until it ends. */
+async function claimPorts(): Promise<number> {
+  for (let i = process.pid; ; i++) {
+    const first = FIRST_PORT + ((i * OWN_PORTS) % PORTS)
+    const server = createServer().unref()
+    try {
+      await once(server.listen(first, '127.0.0.1'), 'listening')
+      return first
+    } catch {
+      // Another process has these.
+    }
+  }
+}
 
 /** A port that was free a moment ago, and that other processes of tests do not choose. */
 export async function freePort(): Promise<number> {
-  const first = (process.pid * OWN_PORTS) % PORTS
-  const port = FIRST_PORT + first + (taken++ % OWN_PORTS)
+  block ??= claimPorts()
+  const port = (await block) + 1 + (taken++ % (OWN_PORTS - 1))
   const server = createServer().listen(port, '127.0.0.1')
   try {
     await once(server, 'listening')
