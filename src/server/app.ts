@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { refusedCredentials } from '../access/authentication.ts'
 import { hostStep, originStep } from '../access/host.ts'
 import { HttpResponse } from '../access/http-response.ts'
-import type { Refusal, Step } from '../access/steps.ts'
+import { type Refusal, runSteps } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { CLIENT_DOCUMENT, clientDocument, clientDocumentUrl } from '../credentials/oauth/flow.ts'
 import { stringify } from '../json/index.ts'
@@ -42,8 +42,6 @@ export interface AppParts extends StepParts {
   elsewhere?: Elsewhere
 }
 
-type Env = { Variables: { context: HttpContext } }
-
 /** The Hono app: path → route → steps → endpoint. */
 export function createApp(parts: AppParts): Hono {
   const { table, registry, log, plants, elsewhere, cluster, proxies, onForward = () => {} } = parts
@@ -51,39 +49,36 @@ export function createApp(parts: AppParts): Hono {
   const replicas =
     cluster && ((context: HttpContext) => replicasOf(context, { cluster, registry, log, onForward }))
 
-  const app = new Hono<Env>()
+  const steps = routeSteps(parts)
+  async function answer(context: HttpContext): Promise<HttpResponse> {
+    const refused = await runSteps(steps, context)
+    return refused
+      ? refusal(context, refused)
+      : sent(context, await context.endpoint.serve(context, registry))
+  }
+
+  const app = new Hono()
   if (plants) app.use(plantsOf(plants, parts))
   if (elsewhere)
     app.use(async (c, next) => {
       const response = await elsewhere(c)
       return response ? response.toWeb() : next()
     })
-  app.use(async (c, next) => {
+  app.all('*', async (c) => {
     const found = findEndpoint(table(), c.req.path)
     if (!found) return (await other(c)).toWeb()
     const context = new HttpContext(c, found.route, found.endpoint, registry, replicas, proxies)
-    c.set('context', context)
-    await next()
-    context.settle(c.res.status)
+    const response = await answer(context).catch((error) => internalError(error, c))
+    context.settle(response.status)
+    return response.toWeb()
   })
-  for (const step of routeSteps(parts)) app.use(middleware(step))
-  app.all('*', async (c) => {
-    const context = c.get('context')
-    return sent(context, await context.endpoint.serve(context, registry)).toWeb()
-  })
-  app.onError((error, { req }) => {
-    unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)
-    return HttpResponse.json({ error: 'internal error' }, 500).toWeb()
-  })
-  return app as unknown as Hono
+  app.onError((error, c) => internalError(error, c).toWeb())
+  return app
 }
 
-function middleware(step: Step): MiddlewareHandler<Env> {
-  return async (c, next) => {
-    const context = c.get('context')
-    const refused = await step.run(context)
-    return refused ? refusal(context, refused).toWeb() : next()
-  }
+function internalError(error: unknown, { req }: Context): HttpResponse {
+  unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)
+  return HttpResponse.json({ error: 'internal error' }, 500)
 }
 
 /** The admin routes, and paths where nothing is served. */
