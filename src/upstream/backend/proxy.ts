@@ -38,7 +38,7 @@ import { isOfTask, ownerOf } from '../server-names.ts'
 import type { ServerView } from '../server-view.ts'
 import { composed, createToolFilter, type Selection, type ToolFilter } from '../tool-filter.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
-import type { ServerChildren, Upstream } from '../upstream.ts'
+import type { ServerChildren } from '../upstream.ts'
 import {
   DRAIN,
   type Handshake,
@@ -308,44 +308,21 @@ class ProxyBackend implements McpProxy, ServerUser {
     if (!listens) this.count(context)
     const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
-    const { singleServer } = this
-    const [first] = resolved as [Resolved]
     const local = this.localFor(given)
     if (local) return local
-    if (!singleServer) {
-      const sharing = context.replicas?.sharesServers ? await this.sharing(resolved, given.params) : []
-      const place = placeOf(sharing, keyOf(resolved), context, endpoint)
-      const elsewhere = place && this.inPlace(context, given, text, place)
-      const answer = elsewhere ? await elsewhere : undefined
-      if (answer) return answer
-      return this.statelessRequest(
-        context,
-        given,
-        text,
-        endpoint,
-        this.together(resolved, given.params),
-        first,
-      )
-    }
-    const { upstream } = singleServer
-    const protocol = await singleServer.protocol(first, given.params)
+    const { singleServer } = this
+    const [first] = resolved as [Resolved]
+    const protocol = singleServer && (await singleServer.protocol(first, given.params))
     if (protocol instanceof Fault && !protocol.login) return protocol
-    const sharing = protocol instanceof Fault ? [] : [sharingOf(singleServer, protocol)]
-    const place = placeOf(sharing, first.key, context, endpoint)
-    const elsewhere = place && this.inPlace(context, given, text, place)
-    const answer = elsewhere ? await elsewhere : undefined
+    const answer = await this.inPlace(context, given, text, endpoint, resolved)
     if (answer) return answer
     // With search, lists are cached for each caller.
     const searches = listingOf(context) !== undefined
-    return this.statelessRequest(
-      context,
-      given,
-      text,
-      endpoint,
-      singleServer.bridge(protocol, first, searches),
-      first,
-      upstream,
-    )
+    const server =
+      singleServer && protocol
+        ? singleServer.bridge(protocol, first, searches)
+        : this.together(resolved, given.params)
+    return this.statelessRequest(context, given, text, endpoint, server, first)
   }
 
   status(): ProxyStatus {
@@ -557,16 +534,18 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   /** The answer of the worker with the shared child or session; undefined: this worker has it. */
-  private inPlace(
+  private async inPlace(
     context: RequestContext,
     given: Request,
     text: string,
-    place: readonly (string | null)[],
-  ): Promise<HttpResponse | undefined> | undefined {
+    route: StatelessRoute,
+    resolved: readonly Resolved[],
+  ): Promise<HttpResponse | undefined> {
     const { replicas, lease } = context
     // A continued call is routed by its `requestState`.
-    if (!replicas || given.params.requestState !== undefined) return undefined
-    const elsewhere = replicas.fromOwner(stringify([...this.ids, ...place]), text, given.id)
+    if (!replicas?.sharesServers || given.params.requestState !== undefined) return undefined
+    const place = placeOf(await this.sharing(resolved, given.params), keyOf(resolved), context, route)
+    const elsewhere = place && replicas.fromOwner(stringify([...this.ids, ...place]), text, given.id)
     // A subscription is unlimited in time, so it is not counted.
     if (elsewhere && given.method === 'subscriptions/listen') lease.uncount()
     return elsewhere
@@ -588,16 +567,14 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   private async statelessRequest(
-    context: RequestContext,
+    { replicas }: RequestContext,
     given: Request,
     text: string,
     { caller }: StatelessRoute,
     server: Stateless,
     resolved: Resolved,
-    upstream?: Upstream,
   ): Promise<StatelessFound> {
-    const { replicas } = context
-    const { filter, view } = upstream ?? {}
+    const { filter, view } = this.singleServer?.upstream ?? {}
     if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
     // A call that waits for input is kept in one replica.
     const request = await resumed(replicas, given, text)
