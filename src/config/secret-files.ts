@@ -100,13 +100,6 @@ export function nameSecrets(env: Env, { variables, unread }: ReturnType<typeof s
   secretNames.set(env, new Set(Object.keys(variables)))
 }
 
-/** Values of all secret files read for an environment, by any name. */
-export function secretValues(env: Env, isRead: (name: string) => boolean): string[] {
-  const names = [...(secretNames.get(env) ?? [])].filter(isRead)
-  const files = [...(valuesRead.get(env)?.values() ?? [])]
-  return [...names.map((name) => env[name] ?? ''), ...files.map((one) => ('value' in one ? one.value : ''))]
-}
-
 export function unreadOf(env: Env, name: string): string | undefined {
   return unreadFiles.get(env)?.get(name)
 }

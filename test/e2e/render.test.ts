@@ -64,6 +64,18 @@ describe('render', () => {
       assert.ok(!stdout.includes(secret), secret)
   })
 
+  test('masks outside of templates the same secrets as answers of calls', async (t) => {
+    const input = `name: user
+routers: [{server: user, prefix: /user}]
+servers: [{name: user, baseUrl: "http://localhost:1"}]
+tools: [{name: a, method: POST, endpoint: "/\${LONG_TOKEN}", requestBody: '{"kind": "\${SHORT_KEY}"}'}]
+`
+    const env = { LONG_TOKEN: 'tok-12345', SHORT_KEY: 'json' }
+    const { stdout } = await run(t, ['render', '-', 'a'], { env, input })
+    assert.match(stdout, /^POST http:\/\/localhost:1\/\*\*\*\n/)
+    assert.match(stdout, /^Content-Type: application\/json\n\n\{"kind": "json"\}$/m)
+  })
+
   test('what functions, variables and blocks make of a secret is masked; a missing one is not shown as one', async (t) => {
     const input = `name: user
 routers: [{server: user, prefix: /user}]

@@ -1,5 +1,4 @@
-import type { Configuration, Env, ReadConfiguration, Tool } from '../../config/index.ts'
-import { secretValues } from '../../config/secret-files.ts'
+import type { Configuration, ReadConfiguration, Tool } from '../../config/index.ts'
 import { headersOf } from '../../config/short-form.ts'
 import type { Path } from '../../findings/index.ts'
 import { stringify } from '../../json/index.ts'
@@ -52,8 +51,6 @@ function base64Bytes(data: string): number {
 
 /** Values that are never secret; masking them would hide too much. */
 const HARMLESS = /^(?:true|false|null|none)?$|^https?:\/\/[^@?]*$/is
-/** Shorter ones are masked where a template reads them, but not elsewhere. */
-const SHORTEST = 4
 
 type Values = Readonly<Record<string, string>>
 
@@ -72,19 +69,6 @@ export function hiddenOf(config: Values): Secrets {
     },
     isSecretVariable: (name) => name === undefined || isSecretName(name),
   }
-}
-
-/** Secrets by name: in the server's `config`, in environment variables named in the file, and in secret files. */
-export function secretsOf(source: string, config: Values, env: Env): string[] {
-  const variables = Object.entries(env).filter(([name]) => source.includes(name))
-  const named = [...Object.entries(config), ...variables].filter(([name]) => isSecretName(name))
-  const values = [...named.map(([, value]) => value), ...secretValues(env, (name) => source.includes(name))]
-  return values.flatMap((value) => {
-    if (value === undefined) return []
-    // `Bearer abc` is a secret, and so is `abc` alone.
-    const parts = [value, value.replace(/^\w+\s+/, '')]
-    return parts.filter((part) => part.length >= SHORTEST && !HARMLESS.test(part))
-  })
 }
 
 /**
