@@ -36,6 +36,8 @@ interface Instance extends Callable {
  * after that, all calls of a definition share one instance.
  */
 const INSTANCE_BUDGET = 65_536
+/** The same for loops compiled again because they end in another context; per unit of the template, and in addition. */
+const LOOP_BUDGET = 16
 
 /** The context after `break` and `continue`. */
 const UNREACHABLE: Context = 'unreachable'
@@ -66,16 +68,16 @@ class Compiler {
   /** Contexts at `break` and `continue`, for each open range. */
   private readonly exits: { context: Context; span: Span }[][] = []
   private instanceBudget: number
+  private loopBudget: number
 
   constructor(
     private readonly tree: Tree,
     private readonly compilation: Compilation,
     private readonly rules: PlaceRules,
   ) {
-    this.instanceBudget = [tree.root, ...tree.definitions.values()].reduce(
-      (sum, list) => sum + lengthOf(list),
-      INSTANCE_BUDGET,
-    )
+    const length = [tree.root, ...tree.definitions.values()].reduce((sum, list) => sum + lengthOf(list), 0)
+    this.instanceBudget = length + INSTANCE_BUDGET
+    this.loopBudget = LOOP_BUDGET * length + INSTANCE_BUDGET
   }
 
   compile(): Run {
@@ -250,8 +252,17 @@ class Compiler {
       }
       if (end === from || end === UNREACHABLE) return { body, end: from }
       from = end
-      if (round === 3) return { body, end: from }
+      if (round === 3 || !this.mayCompileAgain(node)) return { body, end: from }
     }
+  }
+
+  /** Reports the first loop that exceeds the budget. */
+  private mayCompileAgain(node: BranchNode): boolean {
+    const before = this.loopBudget
+    this.loopBudget -= lengthOf(node.list)
+    if (before >= 0 && this.loopBudget < 0)
+      this.contextError(node, 'too many loops inside each other end in another context', CONTEXT_HINT)
+    return this.loopBudget >= 0
   }
 
   private template(node: TemplateNode, unit: Unit, start: Context): Block {
