@@ -144,8 +144,9 @@ export async function runSteps<Request>(
   request: Request,
 ): Promise<StepResult> {
   for (const step of steps) {
-    const result = await step.run(request)
-    if (result) return result
+    const result = step.run(request)
+    const refused = result && (await result)
+    if (refused) return refused
   }
   return undefined
 }
