@@ -5,13 +5,15 @@ import { type Answer, errorAnswer } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import {
   fold,
+  has,
   INVALID_PARAMS,
   INVALID_REQUEST,
-  isSessionRevision,
   METHOD_NOT_FOUND,
   type ReadMessage,
   type Request,
+  type Revision,
   type RpcError,
+  resourceNotFound,
 } from './protocol.ts'
 
 /** Checks requests against a route's rules, and removes from lists the items that the caller may not use. */
@@ -87,7 +89,7 @@ export function refusal(call: Call): Answer | undefined {
   const { kind, name } = denied
   const lacking = permissions.lacks(kind, name)
   if (!lacking)
-    return errorAnswer(call, unknown(denied, isSessionRevision(revision)), {
+    return errorAnswer(call, unknown(denied, revision), {
       outcome: 'refused',
       failure: `no rule of authorize allows the caller to use ${shorten(name, 80)}`,
       denied: 'rule',
@@ -138,10 +140,9 @@ function notText(key: string): RpcError {
   return { code: INVALID_PARAMS, message: `params.${key} must be a string` }
 }
 
-/** The error for an unknown item; "Resource not found" had another code before 2026-07-28. */
-function unknown({ kind, name }: Target, inSession: boolean): RpcError {
-  if (kind === 'resources')
-    return { code: inSession ? -32002 : INVALID_PARAMS, message: 'Resource not found', data: { uri: name } }
+/** The error for an unknown item. */
+function unknown({ kind, name }: Target, revision: Revision): RpcError {
+  if (kind === 'resources') return resourceNotFound(name, revision)
   return {
     code: INVALID_PARAMS,
     message: `Unknown ${kind === 'tools' ? 'tool' : 'prompt'}: ${shorten(name, 80)}`,
@@ -152,7 +153,7 @@ function unknown({ kind, name }: Target, inSession: boolean): RpcError {
 function permitted(call: Call, answer: Answer): Answer {
   const { permissions } = call.context
   const { method } = call.request
-  const isCached = CACHED.has(method) && !isSessionRevision(call.revision)
+  const isCached = CACHED.has(method) && has('caching', call.revision)
   if (!permissions || answer.text === undefined || !(Object.hasOwn(LISTING, method) || isCached))
     return answer
   const raw = parseVerbatim(answer.text)
@@ -172,7 +173,5 @@ function listed(method: string, result: JsonObject, { allows }: Permissions): Js
 
 /** Results that depend on the caller must not be cached for others (2026-07-28, Caching). */
 function isolated(result: JsonObject, { revision }: Call): JsonObject {
-  return isSessionRevision(revision) || result.cacheScope === 'private'
-    ? result
-    : { ...result, cacheScope: 'private' }
+  return has('caching', revision) ? { ...result, cacheScope: 'private' } : result
 }

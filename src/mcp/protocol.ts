@@ -8,7 +8,7 @@ import {
   stringify,
 } from '../json/index.ts'
 import type { Span } from '../telemetry/trace.ts'
-import { fold } from '../text/index.ts'
+import { cut, fold } from '../text/index.ts'
 
 /** Revisions with a handshake and, over HTTP, a session; newest first. */
 export const SESSION_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
@@ -40,6 +40,10 @@ const FEATURES = {
   urlElicitation: (revision) => revision >= '2025-11-25',
   /** Events without data, from which a client resumes (Transports). */
   emptyEvents: (revision) => revision === '2025-11-25',
+  /** How long results may be kept, and by whom (Caching). */
+  caching: (revision) => revision >= '2026-07-28',
+  /** Tasks that the server may start (Tasks extension). */
+  taskExtension: (revision) => revision >= '2026-07-28',
   /** Tasks that the client asks for; an extension in 2026-07-28. */
   tasks: (revision) => revision === '2025-11-25',
 } satisfies Record<string, (revision: string) => boolean>
@@ -84,6 +88,12 @@ export interface RpcError {
   code: number
   message: string
   data?: Json
+}
+
+/** The error for an unknown resource, which has another code before 2026-07-28 (its changelog, minor changes, 6). */
+export function resourceNotFound(uri: Json | undefined, revision: Revision): RpcError {
+  const code = isSessionRevision(revision) ? -32002 : INVALID_PARAMS
+  return { code, message: 'Resource not found', data: { uri: cut(String(uri), 200) } }
 }
 
 export type Message =

@@ -7,7 +7,7 @@ import { type Answer, errorAnswer, faultAnswer, ownResult } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
 import { type KeptResult, type ResultOwner, readInTurn } from './kept-results.ts'
-import { has, INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
+import { has, omit, type Request, resourceNotFound } from './protocol.ts'
 
 /** URI prefix of a result as a resource, before its id. */
 const URI = 'plantgw-result:///'
@@ -120,7 +120,7 @@ function locate(call: Call, id: string): Place {
   if (!found) return undefined
   if (replicas.isOwn(found.owner)) return results?.find(found.state, owner)
   // Sessions forward their own requests, and a forwarded request is not forwarded again.
-  const mayReach = isSessionRevision(call.revision) || replicas.mayReach(found.owner)
+  const mayReach = call.sessionId !== undefined || replicas.mayReach(found.owner)
   return mayReach ? { replica: found.owner } : undefined
 }
 
@@ -167,7 +167,7 @@ function passOn(call: Call, asked: Asked, { content = [], contents = [], isError
 }
 
 function contentsAnswer(call: Call, contents: Json): Answer {
-  const cache = isSessionRevision(call.revision) ? {} : { ttlMs: 0, cacheScope: 'private' }
+  const cache = has('caching', call.revision) && { ttlMs: 0, cacheScope: 'private' }
   return ownResult(call, { contents, ...cache })
 }
 
@@ -224,10 +224,7 @@ function isCount(value: Json, least: number): value is number {
 
 /** One answer for unknown, expired and other callers' handles. */
 function unknown(call: Call, asked: Asked): Answer {
-  if ('uri' in asked) {
-    const code = isSessionRevision(call.revision) ? -32002 : INVALID_PARAMS
-    return errorAnswer(call, { code, message: 'Resource not found', data: { uri: asked.uri } })
-  }
+  if ('uri' in asked) return errorAnswer(call, resourceNotFound(asked.uri, call.revision))
   const text = 'No result with this `id` exists, or it has expired. Call the tool that returned it again.'
   return textAnswer(call, [text], 'unknown result')
 }

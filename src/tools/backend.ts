@@ -29,6 +29,7 @@ import {
   REVISIONS,
   type Request,
   type RpcError,
+  resourceNotFound,
   resultText,
   SERVER_INFO,
   SUBSCRIPTION_ID,
@@ -37,7 +38,7 @@ import { keeperOf } from '../mcp/read-result.ts'
 import { visibleText } from '../mcp/visible.ts'
 import { withoutHidden } from '../text/index.ts'
 import { lazy, unknownText } from './argument-text.ts'
-import { notFound, promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
+import { promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
 import { SKILLS_EXTENSION, type Skills } from './skills/index.ts'
 import {
   answerOf,
@@ -128,7 +129,7 @@ function serviceOf(parts: BackendParts): Service {
     methods.set('resources/list', list('resources', '[]'))
     methods.set('resources/templates/list', list('resourceTemplates', '[]'))
     methods.set('resources/read', ({ uri }, { revision }) => ({
-      error: notFound(uri, isSessionRevision(revision)),
+      error: resourceNotFound(uri, revision),
     }))
   }
   for (const [name, method] of skillMethods(skills, lists.skills)) methods.set(name, method)
@@ -290,7 +291,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     const common = this.service.capabilities as JsonObject
     if (!this.hasTasks) return common
     if (has('tasks', revision)) return { ...common, tasks: TASKS_CAPABILITY }
-    if (isSessionRevision(revision)) return common
+    if (!has('taskExtension', revision)) return common
     const extensions = isObject(common.extensions) ? common.extensions : {}
     return { ...common, extensions: { ...extensions, [TASKS_EXTENSION[1]]: {} } }
   }

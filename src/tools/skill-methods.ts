@@ -5,9 +5,8 @@ import {
   declares,
   INVALID_PARAMS,
   isObject,
-  isSessionRevision,
   metaOf,
-  type RpcError,
+  resourceNotFound,
 } from '../mcp/index.ts'
 import { cut, withoutHidden } from '../text/index.ts'
 import { SKILLS_EXTENSION, type Skill, type SkillFile, type Skills } from './skills/index.ts'
@@ -52,7 +51,7 @@ export function skillMethods(skills: Skills, listed: string | undefined): Map<st
       ({ uri }, { revision }) => {
         const file = typeof uri === 'string' ? files.get(uri) : undefined
         if (file) return { result: stringify({ contents: [contentOf(file)] }) }
-        return { error: notFound(uri, isSessionRevision(revision)) }
+        return { error: resourceNotFound(uri, revision) }
       },
     ],
   ])
@@ -98,10 +97,4 @@ function contentOf({ uri, mimeType, bytes }: SkillFile): Json {
   return isUtf8(bytes)
     ? { uri, mimeType, text: bytes.toString() }
     : { uri, mimeType, blob: bytes.toString('base64') }
-}
-
-/** "Resource not found" has another code before 2026-07-28. */
-export function notFound(uri: Json | undefined, inSession: boolean): RpcError {
-  const code = inSession ? -32002 : INVALID_PARAMS
-  return { code, message: 'Resource not found', data: { uri: cut(String(uri), 200) } }
 }

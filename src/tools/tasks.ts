@@ -11,7 +11,6 @@ import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
   isObject,
-  isSessionRevision,
   METHOD_NOT_FOUND,
   metaOf,
   missingCapability,
@@ -127,9 +126,9 @@ export class Tasks {
     this.methods = new Map([
       ['tasks/get', this.method('both', (...given) => this.get(...given))],
       ['tasks/cancel', this.method('both', (...given) => this.cancel(...given))],
-      ['tasks/result', this.method('session', (...given) => this.payload(...given))],
+      ['tasks/result', this.method('tasks', (...given) => this.payload(...given))],
       // Operations never request input.
-      ['tasks/update', this.method('stateless', () => ({ result: '{}' }))],
+      ['tasks/update', this.method('extension', () => ({ result: '{}' }))],
     ])
   }
 
@@ -146,7 +145,7 @@ export class Tasks {
     if (asksTask(call)) return this.created(known, of, outcome, call, begin)
     if (!operation) return answerOf(outcome, tool)
     const { revision, request } = call
-    if (!isSessionRevision(revision) && declaresTasks(request.params)) {
+    if (has('taskExtension', revision) && declaresTasks(request.params)) {
       const id = this.idOf(known, call)
       if (id.length <= MAX_SHORT_ID) {
         const result = stringify(this.shown(id, known, of, 'working', call, outcome.after))
@@ -228,7 +227,9 @@ export class Tasks {
     { revision }: Call,
     after = 0,
   ): JsonObject {
-    const [life, poll] = isSessionRevision(revision) ? ['ttl', 'pollInterval'] : ['ttlMs', 'pollIntervalMs']
+    const [life, poll] = has('taskExtension', revision)
+      ? ['ttlMs', 'pollIntervalMs']
+      : ['ttl', 'pollInterval']
     return {
       taskId: id,
       status,
@@ -287,14 +288,14 @@ export class Tasks {
 
   /** Wraps a handler of a known task. */
   private method(
-    isOf: 'session' | 'stateless' | 'both',
+    of: 'tasks' | 'extension' | 'both',
     act: (found: Found, id: string, call: Call) => Answer | Promise<Answer>,
   ): Method {
     return (params, call) => {
-      const inSession = isSessionRevision(call.revision)
-      if (isOf !== 'both' && (isOf === 'session') !== inSession)
+      const isExtension = has('taskExtension', call.revision)
+      if (of !== 'both' && (of === 'extension') !== isExtension)
         return { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${call.request.method}` } }
-      if (!inSession && !declaresTasks(params)) return { error: missingCapability(TASKS_EXTENSION) }
+      if (isExtension && !declaresTasks(params)) return { error: missingCapability(TASKS_EXTENSION) }
       const found = this.open(params.taskId, call)
       return found ? act(found, params.taskId as string, call) : { error: UNKNOWN_TASK }
     }
@@ -307,11 +308,11 @@ export class Tasks {
       : ({ result } as CallOutcome)
     if ('running' in polled)
       return { result: stringify(this.shown(id, found, of, 'working', call, polled.after)) }
-    const inSession = isSessionRevision(call.revision)
+    const isExtension = has('taskExtension', call.revision)
     // An error result fails a 2025-11-25 task (Tasks, Task Execution Errors), and completes others.
-    const status = inSession && polled.result.isError ? 'failed' : 'completed'
+    const status = !isExtension && polled.result.isError ? 'failed' : 'completed'
     const task = this.shown(id, found, of, status, call)
-    const whole = inSession ? task : { ...task, result: { resultType: 'complete', ...polled.result } }
+    const whole = isExtension ? { ...task, result: { resultType: 'complete', ...polled.result } } : task
     return { result: stringify(whole), end: endOf(polled) }
   }
 
@@ -330,7 +331,7 @@ export class Tasks {
     const { of, operation } = found
     const outcome = operation && (await of.cancel?.(operation, this.parts.contextOf(call)))
     // The acknowledgement is unconditional.
-    if (!isSessionRevision(call.revision)) return { result: '{}', end: outcome && endOf(outcome) }
+    if (has('taskExtension', call.revision)) return { result: '{}', end: outcome && endOf(outcome) }
     if (!outcome) return { error: { code: INVALID_PARAMS, message: 'The task cannot be cancelled' } }
     if (outcome.result.isError)
       return { error: { code: INTERNAL_ERROR, message: 'The API did not cancel the operation' } }
