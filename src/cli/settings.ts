@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
+import { relative } from 'node:path'
 import { Option } from 'commander'
 import { readSettings } from '../checks/index.ts'
 import {
@@ -95,11 +96,16 @@ export async function withVault<T>(
 /** The folder of configurations where neither the command line nor the settings name any. */
 const CONFIGURATIONS_FOLDER = 'configs'
 
-/** The configurations of the settings, or else `configs/`, if there is one. */
+/** The configurations of the settings, or else `configs/`, if there is one; in this folder, relative to it. */
 export function usualPaths({ storage }: Pick<Settings, 'storage'>): string[] {
-  if (storage) return storage.type === 'directory' ? [storage.path] : []
+  if (storage) return storage.type === 'directory' ? [pathFromHere(storage.path)] : []
   const isThere = statSync(CONFIGURATIONS_FOLDER, { throwIfNoEntry: false })?.isDirectory()
   return isThere ? [CONFIGURATIONS_FOLDER] : []
+}
+
+function pathFromHere(path: string): string {
+  const fromHere = relative('.', path)
+  return fromHere.startsWith('..') ? path : fromHere || '.'
 }
 
 /**

@@ -137,9 +137,9 @@ function requiredHint(data: unknown, path: Path): string | undefined {
 function typeHint(type: string | string[], data: unknown, path: Path, schema: SchemaNode): string {
   const { examples, items } = schema
   if (data === null) return 'Give it a value, or remove the key'
-  const key = [...path].reverse().find((one) => typeof one === 'string') ?? ''
+  const key = [...path].reverse().find((one) => typeof one === 'string')
   const shown = exampleValue(schema)
-  const inside = typeof path.at(-1) === 'number' ? '- ' : `${key}: `
+  const inside = typeof path.at(-1) === 'number' ? '- ' : key === undefined ? '' : `${key}: `
   const such = shown === undefined ? '' : `, such as \`${inside}${flow(shown)}\``
   if (type === 'array') {
     if (typeof data !== 'object') return `Write each item on a line of its own after \`- \`${such}`

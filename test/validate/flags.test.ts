@@ -46,6 +46,8 @@ describe('which checks are told', () => {
     assert.deepEqual((await codes(t, cwd, '--settings', 'wrong.yaml')).told, ['error invalid-value'])
     const stored = await codes(t, cwd, '--settings', 'stored.yaml')
     assert.deepEqual(stored.told, ['warning unrouted-server', 'error template-root'])
+    const { stdout } = await run(t, ['validate', '--settings', 'stored.yaml'], { cwd })
+    assert.match(stdout, /^stored\/user\.yaml:/)
     const usual = await run(t, ['validate'], { cwd })
     assert.deepEqual([usual.code, usual.stdout], [0, sound.stdout])
     const nothing = await codes(t, temporaryFolder(t))

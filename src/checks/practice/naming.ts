@@ -47,8 +47,9 @@ function checkArgument(name: string, path: Path, report: Reporter) {
     })
   if (ARGUMENT.test(name)) return
   const odd = /[^A-Za-z0-9_.-]/u.exec(name)?.[0]
-  const fault =
-    odd === undefined ? 'is longer than 64 characters' : `contains ${odd === ' ' ? 'a space' : quote(odd)}`
+  const fault = odd
+    ? `contains ${odd === ' ' ? 'a space' : quote(odd)}`
+    : `is ${name ? 'longer than 64 characters' : 'empty'}`
   report({
     code: 'argument-name',
     path,

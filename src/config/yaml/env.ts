@@ -34,6 +34,9 @@ interface Replaced {
 const FORM =
   /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::((?:[^}$]|\$(?!\{))*))?\}|\$\{[ \t]{0,8}[A-Za-z_](?:[^{}\n$]|\$(?!\{)){0,80}\}?/g
 
+/** A value that is `$NAME`, or ends in it after a word, such as `Bearer $NAME`. */
+const SHELL = /^(?:\w+ )?(\$[A-Z][A-Z0-9_]+)$/
+
 /**
  * Replaces `${NAME}`, `${NAME:default}` and `${file:/path}`; `$${` gives `${`. A variable that is set but empty counts as set.
  * An unset one without a default stays as it is and is a problem. Other text stays as it is.
@@ -41,6 +44,8 @@ const FORM =
 export function replaceEnv(text: string, env: Env): Replaced {
   const pieces: Piece[] = []
   const problems: EnvProblem[] = []
+  const [, bare] = SHELL.exec(text) ?? []
+  if (bare) problems.push({ kind: 'syntax', name: bare, from: text.length - bare.length, to: text.length })
   let out = ''
   let last = 0
   const add = (piece: string, from: number, to: number, copied: boolean) => {
@@ -62,8 +67,12 @@ export function replaceEnv(text: string, env: Env): Replaced {
       add(whole, index, end, true)
       continue
     }
-    if (name === 'file' && fallback?.startsWith('/')) {
-      const secret = readsNoFiles(env) ? { fault: OF_TENANT } : secretOf(env, fallback)
+    if (name === 'file' && fallback !== undefined) {
+      const secret = readsNoFiles(env)
+        ? { fault: OF_TENANT }
+        : fallback.startsWith('/')
+          ? secretOf(env, fallback)
+          : { fault: 'the path is not absolute' }
       if ('fault' in secret)
         problems.push({ kind: 'file', name: `${fallback}: ${secret.fault}`, from: index, to: end })
       add('value' in secret ? secret.value : whole, index, end, 'fault' in secret)
@@ -71,13 +80,16 @@ export function replaceEnv(text: string, env: Env): Replaced {
     }
     const value = (Object.hasOwn(env, name) ? env[name] : undefined) ?? fallback
     if (value === undefined) problems.push({ kind: 'unset', name, from: index, to: end })
-    else if (/^[-?=+]/.test(fallback ?? ''))
+    else if (fallback !== undefined && (/^[-?=+]/.test(fallback) || OF_OTHERS.has(name)))
       problems.push({ kind: 'syntax', name: whole, from: index, to: end })
     add(value ?? whole, index, end, value === undefined)
   }
   if (last < text.length) add(text.slice(last), last, text.length, true)
   return { text: out, pieces, problems }
 }
+
+/** Begin a reference in files of other programs: `${env:NAME}`, `${input:NAME}`. */
+const OF_OTHERS: ReadonlySet<string> = new Set(['env', 'input', 'secret', 'secrets', 'var'])
 
 const OF_TENANT = 'configurations of a tenant have no files read'
 

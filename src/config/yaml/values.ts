@@ -289,7 +289,7 @@ class ValueReader {
   #scalar(event: ScalarEvent, shape: Shape): Read {
     const node = this.#scalarNode(event)
     const source = node.source!
-    const { pieces, problems, text } = source.includes('${')
+    const { pieces, problems, text } = source.includes('$')
       ? replaceEnv(source, this.env)
       : { pieces: [], problems: [], text: source }
     for (const problem of problems) {
