@@ -196,6 +196,8 @@ for (const first of ['ses', 'mod'] as const) {
     const { base } = await here(t, { first, router: { auth: AUTH } })
     const url = `${base}/mcp`
     const ann = modern(url, as('ann'))
+    // A subscription waits only briefly for a server that is starting.
+    await until(async () => /simple text/.test(await ann.call(`${first}__test_simple_text`)))
     const aborted = new AbortController()
     t.after(() => aborted.abort())
     const notifications = { resourceSubscriptions: [WATCHED], toolsListChanged: true }
