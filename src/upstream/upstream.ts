@@ -54,6 +54,8 @@ export interface ConnectOptions {
   by?: string
   /** Session to continue; absent: the connection opens one. */
   resume?: ResumeToken | undefined
+  /** Identifies what opens one session after another; its losses delay the next one. Absent: nothing does. */
+  user?: string
 }
 
 const UNNAMED: Measures = { tenant: '', prefix: '' }
@@ -87,6 +89,8 @@ export class Upstream {
   readonly onListChanged: UpstreamContext['onListChanged']
   /** Back-off of failed connections, by template values. */
   readonly starts = new Breaker()
+  /** Back-off of sessions that were lost before they were of use, by user. */
+  readonly #losses = new Breaker({ failures: 10, pause: 250, longest: 5_000 })
   readonly streams: StreamWatch
   readonly operations: Operations
   /** When each connection began, by `performance.now()`, and the process id of its child. */
@@ -241,15 +245,18 @@ export class Upstream {
   connect(
     resolved: Resolved,
     events: RpcEvents,
-    { quotaKey, by, resume }: ConnectOptions = {},
+    { quotaKey, by, resume, user }: ConnectOptions = {},
   ): RpcClient | Fault {
     // During shutdown, an interrupted probe would retry.
     if (this.#closed) return new Fault('lost', `The server ${this.name} is being closed`)
+    const refusal = user && this.#losses.refusal(user)
+    if (refusal) return new Fault('unreachable', refusal)
     const refused = this.#shareTaken(quotaKey)
     if (refused) return refused
     const client = this.#fresh(resolved, quotaKey, by, resume)
     if (client instanceof Fault) return client
     client.events = events
+    client.onLost = user === undefined ? undefined : (fault) => this.#countLoss(client, user, fault)
     if (quotaKey !== undefined && !client.ended) {
       this.#quotaKeys.set(client, quotaKey)
       bump(this.#shares, quotaKey, 1)
@@ -290,6 +297,13 @@ export class Upstream {
       'busy',
       `The caller has ${most} ${of}, the others are for other callers: try again later`,
     )
+  }
+
+  /** Counts sessions lost in a row before they were of use, as each request would open another one. */
+  #countLoss(client: RpcClient, user: string, { message, login }: Fault): void {
+    const { since = 0 } = this.#live.get(client) ?? {}
+    if (client.wasUseful || performance.now() - since >= LASTING) this.#losses.worked(user)
+    else if (client.answered && !login) this.#losses.failed(user, message)
   }
 
   #unshare(client: RpcClient): void {
@@ -385,6 +399,9 @@ export class Upstream {
     }
   }
 }
+
+/** Milliseconds after which a session counts as useful in any case. */
+const LASTING = 5_000
 
 /** Maximum declaration faults remembered, and characters of a name in them. */
 const MAX_FAULTS = 100

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { modern } from '../support/client.ts'
+import { modern, open } from '../support/client.ts'
 import { gatewayHere } from '../support/gateway.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
@@ -51,7 +51,8 @@ async function world(t: TestContext, mode: string) {
     routers: [{ server: 'x', prefix: '/x' }],
     mcpServers: [server],
   })
-  const call = () => modern(`${gateway.base}/x/mcp`).call('go')
+  const url = `${gateway.base}/x/mcp`
+  const call = () => modern(url).call('go')
   const status = async () => {
     const { prefixes } = (await (await fetch(`${gateway.base}/_status`)).json()) as {
       prefixes: [{ upstream: { state: string; faults?: string[] } }]
@@ -59,6 +60,7 @@ async function world(t: TestContext, mode: string) {
     return prefixes[0].upstream
   }
   return {
+    url,
     become,
     call,
     status,
@@ -119,3 +121,24 @@ test('a server whose children end during calls fails', TIMEOUT, async (t) => {
   become('well')
   await recovered()
 })
+
+for (const kind of ['session', '2026-07-28'])
+  test(`a server whose children end in each call is given a pause: ${kind}`, TIMEOUT, async (t) => {
+    const { url, become, started } = await world(t, 'tools/call')
+    const client = kind === 'session' ? await open(url) : modern(url)
+    const answers: string[] = []
+    await until(async () => /times in a row/.test(answers[answers.push(await client.call('go')) - 1]!))
+    assert.match(
+      answers.at(-1)!,
+      /The server x ended with exit code 3\. It failed \d+ times in a row; the next/,
+    )
+    assert.ok(answers.length > 10, answers.join())
+    started()
+    assert.match(
+      await (await open(url)).call('go'),
+      /; the call was not repeated/,
+      'other sessions may go on',
+    )
+    become('well')
+    await until(async () => (await client.call('go')) === 'gone')
+  })

@@ -12,6 +12,7 @@ export async function forgetful(
   let sessions = 0
   let known = ''
   let failing = false
+  let refusing = false
   const tools = [
     { name: 'safe', inputSchema: { type: 'object' }, annotations: { idempotentHint: true } },
     { name: 'unsafe', inputSchema: { type: 'object' } },
@@ -39,7 +40,9 @@ export async function forgetful(
         return answer(result, { 'mcp-session-id': known })
       }
       if (failing && id !== undefined) return response.writeHead(500).end()
-      if (request.headers['mcp-session-id'] !== known) return refuse(response, id)
+      if (refusing && method === 'tools/call') seen.push('refused')
+      if (request.headers['mcp-session-id'] !== known || (refusing && method === 'tools/call'))
+        return refuse(response, id)
       seen.push(`${request.method === 'POST' ? (method ?? 'response') : request.method} ${known}`)
       if (id === undefined) return response.writeHead(202).end()
       return answer(
@@ -57,6 +60,9 @@ export async function forgetful(
     },
     fail: (whether: boolean) => {
       failing = whether
+    },
+    refuseCalls: (whether: boolean) => {
+      refusing = whether
     },
   }
 }

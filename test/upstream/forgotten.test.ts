@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import { answering } from './answering.ts'
 import { forgetful } from './forgetful.ts'
 import { modern, open, proxied } from './harness.ts'
@@ -85,6 +86,24 @@ for (const [what, refuse] of Object.entries(REFUSALS))
         logged.some(({ msg }) => msg === 'an MCP server has forgotten a session; opening another one'),
       )
     })
+
+for (const kind of ['session', '2026-07-28'])
+  test(`a call that is refused as of an unknown session is tried twice, and then given pauses: ${kind}`, async (t) => {
+    const server = await forgetful(t)
+    const { url } = await proxied(t, [{ type: 'streamable-http', url: server.url }])
+    const client = kind === 'session' ? await open(url) : modern(url)
+    server.refuseCalls(true)
+    let answer = ''
+    for (let i = 0; i < 20 && !answer.includes('times in a row'); i++) {
+      server.seen.length = 0
+      answer = await client.call('unsafe')
+      const tried = server.seen.filter((line) => line === 'refused').length
+      assert.ok(tried <= 2, String(tried))
+    }
+    assert.match(answer, /The server s1 has forgotten the session\. It failed \d+ times in a row/)
+    server.refuseCalls(false)
+    await until(async () => /^done/.test(await client.call('unsafe')))
+  })
 
 test('an error of a request does not end its session', async (t) => {
   const { server } = await answering(t, 'session', (response, { id }) =>

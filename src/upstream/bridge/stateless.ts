@@ -128,7 +128,7 @@ export class StatelessUpstream implements Stateless {
         child.used = performance.now()
         return child
       }
-    const client = this.upstream.connect(resolved, NO_EVENTS)
+    const client = this.upstream.connect(resolved, NO_EVENTS, { user: resolved.key })
     return client instanceof Fault ? client : this.adopt(client, resolved)
   }
 

@@ -130,13 +130,10 @@ export class SessionPool {
       listChanged: (method: string) => this.#announce(entry, method),
     }
     const { capabilities, clientInfo } = hello
-    const session = new PooledSession(
-      this.#upstream,
-      resolved,
-      { capabilities, clientInfo },
-      events,
-      given.quotaKey,
-    )
+    const session = new PooledSession(this.#upstream, resolved, { capabilities, clientInfo }, events, {
+      quotaKey: given.quotaKey,
+      user: given.key,
+    })
     const entry: Entry = { ...given, session }
     this.#entries.add(entry)
     this.#trim(entry)

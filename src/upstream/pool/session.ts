@@ -13,7 +13,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import type { RequestOptions, RpcClient, SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
 import { handshakeRefused, levelOf } from '../rpc/upstream-session.ts'
-import type { Upstream } from '../upstream.ts'
+import type { ConnectOptions, Upstream } from '../upstream.ts'
 import { SessionLock } from './session-lock.ts'
 
 /** Client data for the handshake of a gateway-held session. */
@@ -85,19 +85,18 @@ export class PooledSession {
   /** Last level sent to the server. */
   #level: string | undefined
 
-  /** @param quotaKey undefined: shared */
   constructor(
     private readonly upstream: Upstream,
     private readonly resolved: Resolved,
     private readonly hello: Hello,
     private readonly events: SessionEvents,
-    quotaKey: string | undefined,
+    options: Pick<ConnectOptions, 'quotaKey' | 'user'>,
   ) {
     this.lock = new SessionLock(upstream.name)
     const stop = resolved.credential?.onLoginChange?.(() => this.#leave().catch(unexpected('a login')))
     if (stop) this.onEnd.add(stop)
     // Start asynchronously, once the caller holds the session.
-    this.#ready = Promise.resolve().then(() => this.#start(quotaKey))
+    this.#ready = Promise.resolve().then(() => this.#start(options))
   }
 
   /** Whether nothing is running. */
@@ -174,7 +173,7 @@ export class PooledSession {
     if (header instanceof Fault && header.login) this.close()
   }
 
-  async #start(quotaKey: string | undefined): Promise<JsonObject | Fault> {
+  async #start(options: Pick<ConnectOptions, 'quotaKey' | 'user'>): Promise<JsonObject | Fault> {
     const { upstream, resolved, hello } = this
     const client = upstream.connect(
       resolved,
@@ -183,7 +182,7 @@ export class PooledSession {
         rejected() {},
         closed: (fault) => this.#end(fault),
       },
-      { quotaKey, by: keyOfHello(hello) },
+      { ...options, by: keyOfHello(hello) },
     )
     if (client instanceof Fault) return this.#end(client)
     this.#client = client

@@ -6,6 +6,7 @@ import {
   InFlight,
   isObject,
   type Message,
+  ownId,
   type Request,
   type RequestId,
   readMessage,
@@ -72,6 +73,7 @@ export interface Resumed {
 export class ChannelSession implements UpstreamSession {
   readonly #options: ChannelSessionOptions
   readonly #events: UpstreamSessionEvents
+  readonly #user = String(ownId())
   #client: RpcClient | undefined
   #reopening: Promise<Fault | undefined> | undefined
   #initialize: Request | undefined
@@ -185,7 +187,7 @@ export class ChannelSession implements UpstreamSession {
       closed: (fault) => this.#lose(fault),
       silent: () => this.#events.silent?.(),
     }
-    const client = upstream.connect(resolved, events, { quotaKey, resume })
+    const client = upstream.connect(resolved, events, { quotaKey, resume, user: this.#user })
     this.#isOpen = resume !== undefined
     if (!(client instanceof Fault)) this.#client = client
     return client

@@ -69,6 +69,9 @@ export interface SentRequest {
   cancel(reason: string): void
 }
 
+/** Requests with which a session begins, or is kept. */
+const BEGINNING = /^(?:initialize|ping|server\/discover|logging\/setLevel|resources\/subscribe)$/
+
 /** Events of a connection that is not used yet. */
 export const NO_EVENTS: RpcEvents = { message() {}, rejected() {}, closed() {} }
 
@@ -89,8 +92,12 @@ export class RpcClient {
   events: RpcEvents = NO_EVENTS
   /** The handshake made by a probe: for which client data, and the server's result. */
   handshake?: { by: string; result: JsonObject }
+  /** Called when the connection was lost. */
+  onLost: ((fault: Fault) => void) | undefined
   /** Whether the server has ever answered. */
   answered = false
+  /** Whether it has ever answered more than the beginning of a session. */
+  wasUseful = false
   readonly #server: string
   readonly #timeout: number
   readonly #pending = new InFlight<RequestId, PendingRequest>()
@@ -283,8 +290,9 @@ export class RpcClient {
     if (message.kind === 'response') {
       this.answered = true
       const { raw } = message
-      const id = idAmong(message.id, (one) => this.#pending.has(one))
-      if (id !== undefined && this.#settle(id, raw)) return
+      const request = this.pending(message.id)
+      this.wasUseful ||= raw.result !== undefined && !BEGINNING.test(request?.method ?? '')
+      if (request && this.#settle(request.id, raw)) return
     } else if (message.kind === 'notification' && message.method === 'notifications/progress') {
       const { params, raw } = message
       const request = this.pending(params.progressToken)
@@ -315,6 +323,7 @@ export class RpcClient {
       `${message}; the call was not repeated`,
       status === undefined ? {} : { status },
     )
+    this.onLost?.(fault)
     this.#end(kind === 'unreachable' || fault.login ? fault : told)
     this.events.closed(fault)
   }
