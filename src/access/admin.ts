@@ -12,7 +12,7 @@ export interface AdminPrincipal {
 }
 
 /** The parts of a request that identify its sender. */
-export interface Asker {
+export interface Sender {
   /** Names in lower case. */
   headers: Readonly<Record<string, string | undefined>>
   /** Alternating names and values as sent; absent without a socket. */
@@ -31,14 +31,9 @@ export interface Asker {
 export function createAdminAccess(
   admin: { token?: string } | undefined,
   tenants: readonly TenantSettings[] = [],
-): (asker: Asker) => AdminPrincipal | undefined {
+): (sender: Sender) => AdminPrincipal | undefined {
   const entries = tenants.flatMap(({ name, tokens }) =>
-    tokens.map(({ token, caller, expires }) => ({
-      token,
-      caller,
-      ...(expires !== undefined && { expires }),
-      tenant: name,
-    })),
+    tokens.map(({ token, caller, expires }) => ({ token, caller, expires, tenant: name })),
   )
   const token = admin?.token
   // The first of equal tokens counts.
@@ -46,17 +41,17 @@ export function createAdminAccess(
     ...(token === undefined ? [] : [{ token, tenant: undefined }]),
     ...entries,
   ])
-  return (asker) => {
-    const { authorization } = asker.headers
+  return (sender) => {
+    const { authorization } = sender.headers
     if (authorization !== undefined) {
       const found = table(authorization)
       return found && { tenant: found.tenant, ...(found.caller !== undefined && { caller: found.caller }) }
     }
-    return token === undefined && isAtThisMachine(asker) ? { tenant: undefined } : undefined
+    return token === undefined && isAtThisMachine(sender) ? { tenant: undefined } : undefined
   }
 }
 
-function isAtThisMachine({ headers, rawHeaders, version, isLocal }: Asker): boolean {
+function isAtThisMachine({ headers, rawHeaders, version, isLocal }: Sender): boolean {
   const { host, origin } = headers
   if (!isLocal || host === undefined || !isLoopback(hostName(host))) return false
   // Almost only proxies still use HTTP/1.0: it is the default of nginx.
@@ -68,7 +63,7 @@ function isAtThisMachine({ headers, rawHeaders, version, isLocal }: Asker): bool
 }
 
 /** Whether a browser sent the request for a page of another origin (Fetch Metadata, `Sec-Fetch-Site`). */
-export function isFromOtherSite({ 'sec-fetch-site': site }: Asker['headers']): boolean {
+export function isFromOtherSite({ 'sec-fetch-site': site }: Sender['headers']): boolean {
   // `none`: the user typed the address.
   return site !== undefined && site !== 'same-origin' && site !== 'none'
 }

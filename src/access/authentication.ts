@@ -1,7 +1,8 @@
 import type { FailedLogins } from './failed-logins.ts'
 import { countOf } from './host.ts'
+import type { Identity } from './identity.ts'
 import { networkOf } from './quota.ts'
-import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest } from './steps.ts'
+import type { Denial, DenialReason, Refusal, Step, StepRequest } from './steps.ts'
 
 /** A request whose credentials were refused. */
 export interface RefusedCredentials {
@@ -35,18 +36,13 @@ export function attackerOf({ prefix, address, reason }: RefusedCredentials): str
  * @param logins limits wrong credentials; absent: unlimited
  */
 export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: FailedLogins): Step {
-  /** The denial caused by earlier attempts, if any. */
-  function denialOf(request: StepRequest, result: Identity | Denial) {
-    const { forwarded, address } = request
-    if ('status' in result) return isGuess(request, result) ? logins?.failed(address) : undefined
-    return forwarded ? undefined : logins?.succeeded(address, result.caller)
-  }
+  /** Counts the login; an address with too many wrong ones is refused whatever it sends. */
   function judge(request: StepRequest, result: Identity | Denial): Refusal | undefined {
-    const denial = denialOf(request, result)
-    if ('status' in result) return refuse(request, denial ?? result)
+    const { address } = request
+    if ('status' in result)
+      return refuse(request, (isGuess(request, result) && logins?.failed(address)) || result)
+    const denial = request.forwarded ? undefined : logins?.succeeded(address, result.caller)
     if (denial) return refuse(request, denial)
-    request.caller = result.caller
-    request.callerName = result.callerName
     request.identity = result
     return undefined
   }

@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { tokenDigest, tokenExpiry } from '../config/index.ts'
+import type { Identity } from './identity.ts'
 import type { ScopeChallenge } from './permissions.ts'
-import type { Authenticate, Identity } from './steps.ts'
+import type { Authenticate } from './steps.ts'
 
 /** Authorization = scheme, spaces, token; the scheme in any case (RFC 9110 section 11.1, RFC 6750 section 2.1). */
 const BEARER = /^bearer +([\x21-\x7e\x80-\xff]+) *$/i
@@ -19,7 +20,7 @@ function sentDigest(token: string): Buffer {
 /** A token or its digest (`sha256:…`), and its expiry in ISO 8601. */
 export interface KnownToken {
   token: string
-  expires?: string
+  expires?: string | undefined
 }
 
 /**
@@ -73,7 +74,7 @@ export function bearerCallers(
   const table = bearerTable(
     tokens.map(({ token, expires, caller, scopes, bySettings }) => ({
       token,
-      ...(expires !== undefined && { expires }),
+      expires,
       identity: namedCaller(caller, scopes, bySettings),
     })),
   )
@@ -82,7 +83,7 @@ export function bearerCallers(
 
 export function bearerAuthentication(tokens: readonly CallerToken[]): Authenticate {
   const known = bearerCallers(tokens)
-  return ({ headers: { authorization } }) =>
+  return async ({ headers: { authorization } }) =>
     known(authorization) ?? {
       status: 401,
       message: 'A known bearer token is required: send the header "Authorization: Bearer <token>"',

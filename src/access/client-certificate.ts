@@ -12,15 +12,12 @@ const known = new WeakMap<Socket, Identity>()
  */
 export const clientCertificateStep: Step = {
   name: 'client certificate',
-  run(request) {
+  async run(request) {
     const { clientConnection, socket } = request
     const identity = clientConnection
       ? clientConnection.certificate && identityOf(clientConnection.certificate)
       : socket && certificateOwner(socket)
-    if (!identity) return undefined
-    request.caller = identity.caller
-    request.callerName = identity.callerName
-    request.identity = identity
+    if (identity) request.identity = identity
     return undefined
   },
 }

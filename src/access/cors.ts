@@ -43,7 +43,7 @@ export function createCors(cors: Cors): CorsPolicy {
 /** Adds CORS headers and answers preflights, which have no credentials (Fetch, 3.2.2). */
 export const corsStep: Step = {
   name: 'cors',
-  run({ method, headers: { origin }, cors, allow, replyHeaders }) {
+  async run({ method, headers: { origin }, cors, allow, replyHeaders }) {
     const own = origin !== undefined && cors?.allows(origin) ? cors : undefined
     if (method === 'OPTIONS')
       return new HttpResponse(204, { allow, ...(own?.preflight(origin as string) ?? cors?.vary) })

@@ -1,6 +1,7 @@
 import { stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import type { Claims, Denial, Identity } from './steps.ts'
+import type { Claims, Identity } from './identity.ts'
+import type { Denial } from './steps.ts'
 
 /** The access granted by an authorization server's token. */
 export interface Grant {
@@ -11,8 +12,8 @@ export interface Grant {
 
 export type Verdict = Grant | Denial
 
-/** Checks a token; synchronous if cached. Never rejects. */
-export type Judge = (token: string) => Verdict | Promise<Verdict>
+/** Checks a token. Never rejects. */
+export type Judge = (token: string) => Promise<Verdict>
 
 export interface GrantRules {
   /** The claim that identifies the caller. */

@@ -60,16 +60,11 @@ export function hostName(authority: string): string {
   return (bracketed?.[1] ?? authority.replace(/:\d+$/, '')).toLowerCase()
 }
 
-/** A synchronous step, which can also run without a route. */
-interface EarlyStep<Request> extends Step<Request> {
-  run(request: Request): Refusal | undefined
-}
-
 /** Refuses requests to host names other than the gateway's. */
-export function hostStep({ allowsHost }: HostGuard): EarlyStep<RequestHead> {
+export function hostStep({ allowsHost }: HostGuard): Step<RequestHead, Refusal> {
   return {
     name: 'host',
-    run({ rawHeaders, host }) {
+    async run({ rawHeaders, host }) {
       // Two Host headers attack a server that reads the other one (RFC 9112, 3.2).
       if (countOf('host', rawHeaders) > 1)
         return { status: 400, message: 'The request has more than one Host header' }
@@ -82,10 +77,10 @@ export function hostStep({ allowsHost }: HostGuard): EarlyStep<RequestHead> {
 /** Refuses requests from web sites that neither the settings nor the router's CORS allow. */
 export function originStep({
   allowsOrigin,
-}: HostGuard): EarlyStep<RequestHead & { route?: RoutePolicy; cors?: CorsPolicy | undefined }> {
+}: HostGuard): Step<RequestHead & { route?: RoutePolicy; cors?: CorsPolicy | undefined }, Refusal> {
   return {
     name: 'origin',
-    run({ headers: { origin, host }, route, cors }) {
+    async run({ headers: { origin, host }, route, cors }) {
       if (origin === undefined || cors?.allows(origin) || allowsOrigin(origin, host)) return undefined
       return {
         ...notAllowed('Origin', origin, route ? " or the router's cors" : ''),

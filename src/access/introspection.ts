@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Issuer } from '../config/index.ts'
 import { RecentMap } from '../text/index.ts'
-import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from './discovery.ts'
+import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from './authorization-server.ts'
 import {
   CLOCK_SKEW,
   denied,
@@ -12,7 +12,7 @@ import {
   otherClaim,
   type Verdict,
 } from './grant.ts'
-import type { Claims } from './steps.ts'
+import type { Claims } from './identity.ts'
 
 interface IntrospectionRules extends GrantRules {
   /** One of them must be in `aud`. */
@@ -29,10 +29,11 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
   const { log, now, steady } = parts
   // By digest, so that tokens themselves are not stored.
   const judged = new RecentMap<string, { grant: Grant; until: number }>(5_000)
+  /** Introspections under way, which requests with the same token share. */
   const asked = new Map<string, Promise<Verdict>>()
   const ask = asker(issuer, parts)
 
-  async function judge(token: string, digest: string): Promise<Verdict> {
+  async function introspect(token: string, digest: string): Promise<Verdict> {
     try {
       const verdict = verdictOf(await ask(token), issuer.issuer, rules, now())
       // Refusals are not cached, as invented tokens would displace valid ones.
@@ -45,15 +46,20 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
     }
   }
 
-  return (token) => {
+  /** The cached grant of a token, while both the answer and the token are valid. */
+  function cached(digest: string): Grant | undefined {
+    const { grant, until } = judged.get(digest) ?? {}
+    const isValid =
+      until !== undefined && steady() < until && now() < (grant?.until ?? Number.POSITIVE_INFINITY)
+    return isValid ? grant : undefined
+  }
+
+  return async (token) => {
     const digest = hash('sha256', token, 'base64')
-    const known = judged.get(digest)
-    if (known && steady() < known.until && now() < (known.grant.until ?? Number.POSITIVE_INFINITY))
-      return known.grant
-    const waiting = asked.get(digest)
-    if (waiting) return waiting
+    const known = cached(digest) ?? asked.get(digest)
+    if (known) return known
     if (asked.size >= 100) return denied('Too many tokens are being checked at the moment', 'unavailable')
-    const answer = judge(token, digest).finally(() => asked.delete(digest))
+    const answer = introspect(token, digest).finally(() => asked.delete(digest))
     asked.set(digest, answer)
     return answer
   }

@@ -1,6 +1,6 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { discover, fetchDocument, type IssuerParts, objectOf } from './discovery.ts'
+import { discover, fetchDocument, type IssuerParts, objectOf } from './authorization-server.ts'
 
 /** Loaded at the first token, as most commands need none. */
 export const jose = () => import('jose')

@@ -110,7 +110,7 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
     }
   }
 
-  return (token) => {
+  return async (token) => {
     const digest = hash('sha256', token, 'base64')
     const known = judged.get(digest)
     // With other keys the token is checked again, as its own may have been withdrawn.

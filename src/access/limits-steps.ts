@@ -11,7 +11,7 @@ import type { Refusal, Step, StepRequest } from './steps.ts'
 export function limitsStep(calls: Quota | undefined): Step {
   return {
     name: 'limits',
-    run(request) {
+    async run(request) {
       const { route, caller, address, forwarded, clientConnection } = request
       const quotaKey = quotaKeyOf(route.prefix, caller, address)
       // A forwarding gateway counts the calls itself, a worker does not.

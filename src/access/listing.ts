@@ -6,7 +6,7 @@ const PARAMETER = 'discovery'
 /** Reads the tool listing mode from the URL: `discovery=search` or `discovery=list`. */
 export const listingStep: Step = {
   name: 'listing',
-  run(request) {
+  async run(request) {
     const given = request.open ? undefined : request.parameter(PARAMETER)
     if (given === undefined) return undefined
     if (given !== 'list' && given !== 'search') {

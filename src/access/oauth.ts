@@ -1,8 +1,9 @@
 import { stringify } from '../json/index.ts'
 import type { Grant, Judge } from './grant.ts'
+import type { Identity } from './identity.ts'
 import type { ScopeChallenge } from './permissions.ts'
 import { RETRY_AFTER } from './refusals.ts'
-import type { Authenticate, Denial, Identity } from './steps.ts'
+import type { Authenticate, Denial } from './steps.ts'
 
 /** An endpoint as an OAuth protected resource (RFC 9728). */
 interface ProtectedResource {

@@ -54,7 +54,7 @@ export class Overload {
 export function overloadStep(overload: Overload): Step {
   return {
     name: 'overload',
-    run() {
+    async run() {
       if (!overload.refuses()) return undefined
       countRefusal('maxEventLoopDelay')
       return {

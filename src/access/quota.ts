@@ -1,9 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { countRefusal, type LimitName } from './refusals.ts'
 
-/** The exceeded limit; undefined: none. */
-export type Reached = LimitName | undefined
-
 /** Limits in all, for one prefix, and for one caller. */
 interface QuotaLimits {
   total?: [LimitName, number]
@@ -19,8 +16,8 @@ export class Quota {
 
   constructor(private readonly limits: QuotaLimits) {}
 
-  /** The limit that `count` more would exceed. */
-  exceeded(prefix: string, caller: string, count = 1): Reached {
+  /** The limit that `count` more would exceed; undefined: none. */
+  exceeded(prefix: string, caller: string, count = 1): LimitName | undefined {
     const { limits } = this
     if (limits.total && this.total + count > limits.total[1]) return limits.total[0]
     if ((this.prefixes.get(prefix) ?? 0) + count > limits.prefix[1]) return limits.prefix[0]
@@ -28,7 +25,7 @@ export class Quota {
   }
 
   /** Takes `count` more, or counts the refusal and returns the exceeded limit. */
-  take(prefix: string, caller: string, count = 1): Reached {
+  take(prefix: string, caller: string, count = 1): LimitName | undefined {
     const limit = this.exceeded(prefix, caller, count)
     if (limit) countRefusal(limit)
     else this.change(prefix, caller, count)

@@ -27,7 +27,7 @@ export interface RateLimits {
    * Counts requests that arrive together, each by itself.
    * @param tools called by each request; undefined: not a tool call
    */
-  take(subject: Subject, tools: readonly (string | undefined)[]): Excesses | Promise<Excesses>
+  take(subject: Subject, tools: readonly (string | undefined)[]): Promise<Excesses>
 }
 
 /** For each request: undefined if allowed. */
@@ -90,7 +90,7 @@ export class Rates {
     if (!counters.length) return undefined
     const { shared } = this
     return {
-      take(subject, tools) {
+      async take(subject, tools) {
         const all = tools.map((tool) => {
           const found = counters.filter(({ counts }) => !counts || (tool !== undefined && counts(tool)))
           return found.map((counter) => ({ counter, key: shortKey(KEYS[counter.per](subject, tenant)) }))

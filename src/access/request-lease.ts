@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type MemoryReservation, memory, SMALL } from './memory.ts'
-import type { Quota, Reached } from './quota.ts'
+import type { Quota } from './quota.ts'
+import type { LimitName } from './refusals.ts'
 
 /** An anonymous client, identified by its connection or request. */
 export interface Peer {
@@ -35,7 +36,7 @@ export class RequestLease implements Peer {
   }
 
   /** Counts calls as running until the request ends; returns the exceeded limit, if any. */
-  begin(calls: number): Reached {
+  begin(calls: number): LimitName | undefined {
     const limit = this.quota?.take(this.prefix, this.quotaKey, calls)
     if (limit) return limit
     // The client disconnected meanwhile.

@@ -7,19 +7,15 @@ import type { Authorize } from './permissions.ts'
 import type { Meter, RateLimits } from './rate.ts'
 import type { RequestLease } from './request-lease.ts'
 
-export type { Claims, Identity } from './identity.ts'
-
 /** A step that a request to a route passes before it is answered, like Hono middleware. */
-export interface Step<Request = StepRequest> {
+export interface Step<Request = StepRequest, Result = Refusal | HttpResponse> {
   readonly name: string
   /**
-   * Returns undefined to continue, possibly after setting `caller`, `lease` and reply headers; or returns the response.
+   * Returns undefined to continue, possibly after setting `identity`, `lease` and reply headers; or returns the response.
    * Steps own state that survives reloads, as routes are replaced.
    */
-  run(request: Request): StepResult | Promise<StepResult>
+  run(request: Request): Promise<Result | undefined>
 }
-
-type StepResult = Refusal | HttpResponse | undefined
 
 /** Why a request is refused; the route formats it as an error. */
 export interface Refusal {
@@ -58,12 +54,12 @@ export interface StepRequest extends RequestHead {
   readonly cors: CorsPolicy | undefined
   /** Headers of every response to the request. */
   readonly replyHeaders: Record<string, string>
-  /** Set by `authentication`: owner of what the request creates. */
-  caller: string | undefined
-  /** Set by `authentication`: the caller's name in the log, if different. */
-  callerName: string | undefined
-  /** Set by `authentication`: the verified identity. */
+  /** Set by `authentication` or `client certificate`: the verified identity. */
   identity: Identity | undefined
+  /** Its key: owner of what the request creates. */
+  readonly caller: string | undefined
+  /** Its name in the log, if different. */
+  readonly callerName: string | undefined
   /** Set by `replica`: whether another replica forwarded the request. */
   forwarded: boolean
   /** The id of the named session, if it is one of the caller's at this route. */
@@ -122,7 +118,7 @@ export interface Approval {
 /** Authenticates a request by its credentials. */
 export type Authenticate = (
   request: Pick<StepRequest, 'headers' | 'path' | 'parameter'>,
-) => Identity | Denial | Promise<Identity | Denial>
+) => Promise<Identity | Denial>
 
 /** Why credentials are refused. */
 export interface Denial extends Refusal {
@@ -142,7 +138,7 @@ export type DenialReason = 'missing' | 'unknown' | 'expired' | 'scope' | 'unavai
 export async function runSteps<Request>(
   steps: readonly Step<Request>[],
   request: Request,
-): Promise<StepResult> {
+): Promise<Refusal | HttpResponse | undefined> {
   for (const step of steps) {
     const result = step.run(request)
     const refused = result && (await result)

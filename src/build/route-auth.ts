@@ -1,5 +1,5 @@
+import type { IssuerParts } from '../access/authorization-server.ts'
 import { bearerAuthentication, bearerCallers, bearerScopeChallenge } from '../access/bearer.ts'
-import type { IssuerParts } from '../access/discovery.ts'
 import type { Judge } from '../access/grant.ts'
 import type { Identity } from '../access/identity.ts'
 import { introspectionJudge } from '../access/introspection.ts'

@@ -1,5 +1,5 @@
+import type { IssuerParts } from '../access/authorization-server.ts'
 import { bearerToken } from '../access/bearer.ts'
-import type { IssuerParts } from '../access/discovery.ts'
 import type { Identity } from '../access/identity.ts'
 import type { Configuration, Credentials as CredentialSettings, McpServer } from '../config/model.ts'
 import { type CallerLogins, Fault, type LoginNeed } from '../mcp/fault.ts'

@@ -1,4 +1,4 @@
-import type { IssuerParts } from '../access/discovery.ts'
+import type { IssuerParts } from '../access/authorization-server.ts'
 import { Fault } from '../mcp/fault.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { RecentMap } from '../text/index.ts'

@@ -1,4 +1,4 @@
-import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from '../access/discovery.ts'
+import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from '../access/authorization-server.ts'
 import type { Credentials as CredentialSettings } from '../config/model.ts'
 import { Fault, type FaultKind } from '../mcp/fault.ts'
 import { visible } from '../mcp/visible.ts'

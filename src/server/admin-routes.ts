@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { AdminPrincipal, Asker } from '../access/admin.ts'
+import type { AdminPrincipal, Sender } from '../access/admin.ts'
 import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
@@ -32,7 +32,7 @@ import { type Status, shownFinding } from './status.ts'
 
 export interface AdminRoutesParts {
   bind: ListenAddress
-  access: (asker: Asker) => AdminPrincipal | undefined
+  access: (sender: Sender) => AdminPrincipal | undefined
   guard: HostGuard
   reloads: Reloads
   diff: () => Promise<Difference>
@@ -99,7 +99,7 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
     return HttpResponse.json(await inTurns(await status(principal)), 200, NO_STORE)
   }
 
-  function askerOf(c: Context, headers: RequestHeaders): Asker {
+  function senderOf(c: Context, headers: RequestHeaders): Sender {
     const { incoming } = nodePair(c)
     const otherEnd = incoming?.socket?.remoteAddress
     const isHere = isBoundHere && (bind.path !== undefined || isLoopback(otherEnd ?? ''))
@@ -108,7 +108,7 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
 
   /** Checks the credentials, and serves the route or a refusal. */
   async function admit(c: Context, path: string, headers: RequestHeaders): Promise<HttpResponse> {
-    const principal = access(askerOf(c, headers))
+    const principal = access(senderOf(c, headers))
     const address = clientAddress(otherEndOf(c), headers, proxies)
     const isLogin = headers.authorization !== undefined
     const limited = isLogin && (principal ? logins.succeeded(address, path) : logins.failed(address))
@@ -135,7 +135,7 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
 
   function answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined {
     const { path, method } = c.req
-    if (isConsole(path)) return foreignOrigin(headers) ?? consolePage(c, headers, askerOf(c, headers), parts)
+    if (isConsole(path)) return foreignOrigin(headers) ?? consolePage(c, headers, senderOf(c, headers), parts)
     const methods = Object.hasOwn(METHODS, path) ? METHODS[path] : undefined
     if (!methods) return undefined
     if (!methods.includes(method))
@@ -157,7 +157,7 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
     answer,
     // Tokens are checked only where failed logins are counted.
     isOpenTo: (c, headers) =>
-      headers.authorization === undefined && access(askerOf(c, headers)) !== undefined,
+      headers.authorization === undefined && access(senderOf(c, headers)) !== undefined,
   }
 }
 

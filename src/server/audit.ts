@@ -148,7 +148,7 @@ function writeChange({ generation, added, changed, removed }: Change, write: (ev
 function auditStep(file: AuditLog): Step {
   return {
     name: 'audit',
-    run: () =>
+    run: async () =>
       file.isStuck
         ? {
             status: 503,

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { type AdminPrincipal, type Asker, isFromOtherSite } from '../access/admin.ts'
+import { type AdminPrincipal, isFromOtherSite, type Sender } from '../access/admin.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
 import { HttpResponse } from '../access/http-response.ts'
 import { memory } from '../access/memory.ts'
@@ -14,7 +14,7 @@ export function isConsole(path: string): boolean {
 }
 
 interface ConsoleRoutesParts {
-  access: (asker: Asker) => AdminPrincipal | undefined
+  access: (sender: Sender) => AdminPrincipal | undefined
   console: Console
   logins: FailedLogins
   proxies?: Proxies
@@ -24,7 +24,7 @@ interface ConsoleRoutesParts {
 export async function consolePage(
   c: Context,
   headers: RequestHeaders,
-  asker: Asker,
+  sender: Sender,
   { access, console, logins, proxies }: ConsoleRoutesParts,
 ): Promise<HttpResponse> {
   const { path, method } = c.req
@@ -40,7 +40,7 @@ export async function consolePage(
     return limited && HttpResponse.json({ error: 429, message: limited.message }, 429, limited.headers)
   }
   const withToken = (token: string) =>
-    access({ ...asker, headers: { ...headers, authorization: `Bearer ${token}` } })
+    access({ ...sender, headers: { ...headers, authorization: `Bearer ${token}` } })
   const isSecure = new URL(c.req.url).protocol === 'https:'
   const home = { location: CONSOLE, 'cache-control': 'no-store' }
   const loggedIn = (token: string | undefined) =>
@@ -65,7 +65,7 @@ export async function consolePage(
   }
   if (below === 'logout' && method === 'POST')
     return new HttpResponse(303, { ...home, 'set-cookie': console.logins.logout(headers.cookie) })
-  const principal = console.logins.of(headers.cookie, withToken) ?? access(asker)
+  const principal = console.logins.of(headers.cookie, withToken) ?? access(sender)
   const limited = headers.authorization === undefined ? undefined : counted(principal !== undefined)
   if (limited) return limited
   return principal ? console.answer(c, below, principal) : console.loginPage()

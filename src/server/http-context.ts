@@ -4,11 +4,12 @@ import type { Context } from 'hono'
 import { OPEN_CORS } from '../access/cors.ts'
 import type { ForwardedConnection } from '../access/forwarded-connection.ts'
 import type { HttpResponse } from '../access/http-response.ts'
+import type { Identity } from '../access/identity.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import type { Peer, RequestLease } from '../access/request-lease.ts'
-import type { Approval, CorsPolicy, Identity, RequestHead, StepRequest } from '../access/steps.ts'
+import type { Approval, CorsPolicy, RequestHead, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
@@ -73,8 +74,6 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   readonly path: string
   readonly requestId: string
   readonly replyHeaders: Record<string, string>
-  caller: string | undefined = undefined
-  callerName: string | undefined = undefined
   identity: Identity | undefined = undefined
   forwarded = false
   clientConnection: ForwardedConnection | undefined = undefined
@@ -109,6 +108,12 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     this.unserved = tracer && new UnservedSpans(tracer, route.callLog, this)
   }
 
+  get caller(): string | undefined {
+    return this.identity?.caller
+  }
+  get callerName(): string | undefined {
+    return this.identity?.callerName
+  }
   get allow(): string {
     return this.endpoint.allow
   }

@@ -44,7 +44,7 @@ const MISDIRECTED: Refusal = { status: 421, message: 'The request was forwarded 
 export function replicaStep(cluster: Cluster): Step {
   return {
     name: 'replica',
-    run(request) {
+    async run(request) {
       const hop = request.headers[HOP_HEADER]
       const received = hop === undefined ? undefined : cluster.receive(hop, request.method, request.target())
       if (received === undefined) return undefined
@@ -59,7 +59,8 @@ export function replicaStep(cluster: Cluster): Step {
       const greeting = from === undefined ? undefined : cluster.greet(from)
       if (!greeting) return undefined
       request.replyHeaders[MEMBERS_HEADER] = greeting.members
-      return greeting.told?.then(() => undefined)
+      await greeting.told
+      return undefined
     },
   }
 }

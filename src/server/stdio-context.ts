@@ -35,8 +35,8 @@ class StdioContext implements LineContext, StepRequest {
   readonly open = false
   readonly requestId = newRequestId()
   readonly replyHeaders: Record<string, string> = {}
-  caller: string | undefined = undefined
-  callerName: string | undefined = undefined
+  readonly caller = undefined
+  readonly callerName = undefined
   identity: undefined = undefined
   forwarded = false
   clientConnection: undefined = undefined

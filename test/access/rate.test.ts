@@ -133,20 +133,20 @@ test('what is counted apart: sessions, addresses, tenants', async () => {
   const another = rates.of({ prefix: '/b', tenant: 't' })!
   const take = (from: typeof limits, address: string) =>
     from.take({ lease: { quotaKey: address }, address, sessionId: () => undefined }, [undefined])
-  assert.deepEqual(take(limits, '2001:db8::1'), [undefined])
-  assert.deepEqual(take(limits, '2001:db8::2'), [{ per: 'address', retryAfter: 3600 }])
-  assert.deepEqual(take(limits, '2001:db8:0:1::1'), [undefined])
-  assert.deepEqual(take(another, '10.0.0.1'), [undefined])
-  assert.deepEqual(take(another, '10.0.0.2'), [{ per: 'tenant', retryAfter: 1200 }])
+  assert.deepEqual(await take(limits, '2001:db8::1'), [undefined])
+  assert.deepEqual(await take(limits, '2001:db8::2'), [{ per: 'address', retryAfter: 3600 }])
+  assert.deepEqual(await take(limits, '2001:db8:0:1::1'), [undefined])
+  assert.deepEqual(await take(another, '10.0.0.1'), [undefined])
+  assert.deepEqual(await take(another, '10.0.0.2'), [{ per: 'tenant', retryAfter: 1200 }])
 })
 
-test('a rule that stays goes on counting after a reload, one that changes begins anew', () => {
+test('a rule that stays goes on counting after a reload, one that changes begins anew', async () => {
   const rates = new Rates()
   const subject = { lease: { quotaKey: 'me' }, address: undefined, sessionId: () => undefined }
   const at = (limit: number) => rates.of({ prefix: '/a', tenant: 't', rate: [rule(limit)] })!
-  assert.deepEqual(at(1).take(subject, [undefined]), [undefined])
-  assert.deepEqual(at(1).take(subject, [undefined]), [{ per: 'caller', retryAfter: 3600 }])
-  assert.deepEqual(at(2).take(subject, [undefined]), [undefined])
+  assert.deepEqual(await at(1).take(subject, [undefined]), [undefined])
+  assert.deepEqual(await at(1).take(subject, [undefined]), [{ per: 'caller', retryAfter: 3600 }])
+  assert.deepEqual(await at(2).take(subject, [undefined]), [undefined])
 })
 
 test('a whole burst passes at any time of the clock', () => {
@@ -166,20 +166,19 @@ test('a whole burst passes at any time of the clock', () => {
   )
 })
 
-test('of more than 50,000 addresses those that were not seen for the longest time begin anew', () => {
+test('of more than 50,000 addresses those that were not seen for the longest time begin anew', async () => {
   const limits = new Rates([rule(1, { per: 'address' })]).of({ prefix: '/a', tenant: 't' })!
-  const take = (i: number) => {
+  const take = async (i: number) => {
     const address = `2001:db8:${(i >> 16).toString(16)}:${(i & 0xffff).toString(16)}::1`
-    return (
-      limits.take({ lease: { quotaKey: '' }, address, sessionId: () => undefined }, [undefined]) as unknown[]
-    )[0]
+    const subject = { lease: { quotaKey: '' }, address, sessionId: () => undefined }
+    return (await limits.take(subject, [undefined]))[0]
   }
-  assert.equal(take(0), undefined)
-  assert.ok(take(0), 'it has had its request of this hour')
-  for (let i = 1; i < 25_000; i++) assert.equal(take(i), undefined)
-  assert.ok(take(0))
-  for (let i = 25_000; i < 80_000; i++) assert.equal(take(i), undefined)
-  assert.equal(take(0), undefined, 'it is not known any more')
+  assert.equal(await take(0), undefined)
+  assert.ok(await take(0), 'it has had its request of this hour')
+  for (let i = 1; i < 25_000; i++) assert.equal(await take(i), undefined)
+  assert.ok(await take(0))
+  for (let i = 25_000; i < 80_000; i++) assert.equal(await take(i), undefined)
+  assert.equal(await take(0), undefined, 'it is not known any more')
 })
 
 test('the address of a client is what the nearest trusted proxy was called from', () => {

@@ -20,7 +20,7 @@ test(
   'what a server with sessions asks becomes input_required, and its call goes on with the answer',
   TIMEOUT,
   async (t) => {
-    const { url, proxy } = await proxied(t, [session()], { authenticate: () => namedCaller('me') })
+    const { url, proxy } = await proxied(t, [session()], { authenticate: async () => namedCaller('me') })
     const { result } = await ask(url, {})
     assert.equal(result.resultType, 'input_required')
     const [key] = Object.keys(result.inputRequests) as [string]
@@ -39,7 +39,7 @@ test(
 )
 
 test('a handle is good once, for the same request, of the same caller', TIMEOUT, async (t) => {
-  const authenticate: Authenticate = ({ headers }) => namedCaller(headers.authorization ?? '')
+  const authenticate: Authenticate = async ({ headers }) => namedCaller(headers.authorization ?? '')
   const { url } = await proxied(t, [session()], { authenticate })
   const me = { authorization: 'Bearer me' }
   const { result } = await ask(url, {}, me)
@@ -60,7 +60,7 @@ test('a handle is good once, for the same request, of the same caller', TIMEOUT,
 })
 
 test('calls of one caller share a session, also those that may be asked things', TIMEOUT, async (t) => {
-  const { url, proxy } = await proxied(t, [session()], { authenticate: () => namedCaller('me') })
+  const { url, proxy } = await proxied(t, [session()], { authenticate: async () => namedCaller('me') })
   const plain = await Promise.all([1, 2, 3].map((n) => modern(url).call('reverse', { n, count: 3 })))
   assert.deepEqual(plain, ['{"n":1,"count":3}', '{"n":2,"count":3}', '{"n":3,"count":3}'])
   assert.equal(proxy.status().connections, 1)

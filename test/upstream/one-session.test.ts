@@ -14,7 +14,7 @@ const TIMEOUT = { timeout: 60_000 }
 const ALL = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 const KEY = 'io.modelcontextprotocol/'
 const NAMED = { 'plantgw-session': 'a-name-of-more-than-22-characters' }
-const authenticate: Authenticate = ({ headers }) => namedCaller(headers.authorization ?? 'me')
+const authenticate: Authenticate = async ({ headers }) => namedCaller(headers.authorization ?? 'me')
 
 interface Asked {
   args?: Loose

@@ -55,7 +55,7 @@ test(
 
 test('a clock that jumps forward ends no child in use', TIMEOUT, async (t) => {
   t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: Date.now() })
-  const { url } = await proxied(t, [stdio()], { authenticate: () => namedCaller('me') })
+  const { url } = await proxied(t, [stdio()], { authenticate: async () => namedCaller('me') })
   const clients = [await open(url), modern(url)]
   const pids = () => Promise.all(clients.map((client) => client.call('pid')))
   const before = await pids()

@@ -37,7 +37,7 @@ async function slow(t: TestContext) {
 test('calls that wait longer than limits.timeout in sum get their turn', { timeout: 60_000 }, async (t) => {
   const { url: at, calls } = await slow(t)
   const server = { type: 'streamable-http', url: at, limits: { timeout: '10s' } }
-  const { url } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
+  const { url } = await proxied(t, [server], { authenticate: async () => namedCaller('me') })
   const call = async () => {
     // As it may be asked something, it waits for those before it.
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } }

@@ -59,7 +59,7 @@ for (const kind of ['error', 'silent', 'stateless'] as const)
         TIMEOUT,
         async (t) => {
           const { server, starts } = counted(t, kind, { isolation })
-          const { url, proxy } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
+          const { url, proxy } = await proxied(t, [server], { authenticate: async () => namedCaller('me') })
           const made = client === 'new' ? modern(url) : await open(url)
           const seen = await made.call('seen')
           assert.match(seen, kind === 'stateless' ? /server\/discover/ : /initialize/)
@@ -72,7 +72,7 @@ for (const kind of ['error', 'silent', 'stateless'] as const)
 
 test('a server that exits at an unknown method gets a new child for its session', TIMEOUT, async (t) => {
   const { server, starts } = counted(t, 'exit')
-  const { url } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
+  const { url } = await proxied(t, [server], { authenticate: async () => namedCaller('me') })
   const client = modern(url)
   assert.match(await client.call('seen'), /^initialize,notifications\/initialized/)
   assert.equal(starts(), 2)
@@ -104,7 +104,7 @@ for (const kind of ['error', 'stateless'] as const)
       TIMEOUT,
       async (t) => {
         const { server, starts } = counted(t, kind, { policy: 'onStart' })
-        const { url, proxy } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
+        const { url, proxy } = await proxied(t, [server], { authenticate: async () => namedCaller('me') })
         await proxy.start()
         assert.equal(starts(), 1)
         const made = client === 'new' ? modern(url) : await open(url)
@@ -119,7 +119,7 @@ for (const kind of ['error', 'stateless'] as const)
       TIMEOUT,
       async (t) => {
         const { server, starts } = counted(t, kind, { preinstalled: true })
-        const { url, proxy } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
+        const { url, proxy } = await proxied(t, [server], { authenticate: async () => namedCaller('me') })
         await proxy.start()
         assert.equal(starts(), 1)
         const made = client === 'new' ? modern(url) : await open(url)

@@ -5,7 +5,13 @@ import type {
   OAuthClientProvider,
   OAuthTokens,
 } from '@modelcontextprotocol/client'
-import { addressOf, basicLogin, guardFor, type IssuerParts, objectOf } from '../../access/discovery.ts'
+import {
+  addressOf,
+  basicLogin,
+  guardFor,
+  type IssuerParts,
+  objectOf,
+} from '../../access/authorization-server.ts'
 import type { Credentials as CredentialSettings } from '../../config/model.ts'
 import { visible } from '../../mcp/visible.ts'
 import { NetFault, urlFault } from '../../net/index.ts'

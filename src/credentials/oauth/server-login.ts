@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FetchLike, OAuthTokens } from '@modelcontextprotocol/client'
-import type { IssuerParts } from '../../access/discovery.ts'
+import type { IssuerParts } from '../../access/authorization-server.ts'
 import { Fault } from '../../mcp/fault.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { FetchedToken } from '../token-cache.ts'
