@@ -4,7 +4,14 @@ import type { Env, McpServer } from '../config/index.ts'
 import { TRANSPORTS } from '../config/transports.ts'
 import type { FindingCode } from '../findings/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
-import { Cancellation, Fault, METHOD_NOT_FOUND, ownRequest, STATELESS_REVISIONS } from '../mcp/index.ts'
+import {
+  Cancellation,
+  Fault,
+  listPages,
+  METHOD_NOT_FOUND,
+  ownRequest,
+  STATELESS_REVISIONS,
+} from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
 import { type Connection, guardsOfCommands, type HttpRequest } from '../net/index.ts'
 import { counted, quote } from '../text/index.ts'
@@ -217,9 +224,7 @@ async function talk<Outcome>(
     : `${nameOf(hello.serverInfo)}, ${String(hello.protocolVersion)} (sessions)`
   const list: Conversation['list'] = async (kind) => {
     const entries: JsonObject[] = []
-    let cursor: JsonObject[string] | undefined
-    for (let page = 0; page < 100; page++) {
-      const answer = await bridge.request(callOf(`${kind}/list`, cursor === undefined ? {} : { cursor }))
+    for await (const answer of listPages((page) => bridge.request(callOf(`${kind}/list`, page)))) {
       if (!answer) return new Fault('cancelled', 'cancelled')
       if (answer instanceof Fault) return answer
       const { error, result } = answer as { error?: JsonObject; result?: JsonObject }
@@ -229,8 +234,6 @@ async function talk<Outcome>(
       const listed = result?.[kind]
       if (!Array.isArray(listed)) return `it lists no ${kind}`
       for (const entry of listed) if (isObject(entry)) entries.push(entry)
-      cursor = result?.nextCursor
-      if (cursor === undefined) break
     }
     return entries
   }

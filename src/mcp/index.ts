@@ -43,6 +43,7 @@ export {
 } from './http.ts'
 export { InFlight } from './in-flight.ts'
 export { KeptResults } from './kept-results.ts'
+export { listPages } from './list-pages.ts'
 export { listingOf } from './listing.ts'
 export { idInEnds, lineSplitter, oneLine, readInTurns } from './message-lines.ts'
 export {

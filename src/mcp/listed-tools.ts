@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject, stringify } from '../json/index.t
 import { paced } from '../text/index.ts'
 import type { Call } from './call.ts'
 import { Fault } from './fault.ts'
+import { listPages } from './list-pages.ts'
 import { METHOD_NOT_FOUND, omit } from './protocol.ts'
 
 /** The tools that a caller sees. Equal lists are the same object for all callers. */
@@ -49,8 +50,6 @@ const UNKNOWN = 5_000
 /** Maximum lists cached for one backend, and characters of the distinct ones; the oldest are dropped first. */
 const MAX_LISTS = 1_000
 const MAX_SIZE = 64_000_000
-/** Maximum pages read of a list. */
-const MAX_PAGES = 100
 
 interface Known {
   list: Promise<ListedTools | Fault>
@@ -147,9 +146,7 @@ function makeRoom(byViewer: ByViewer): void {
 async function fetchAll(ask: ListSource['ask'], byDigest: ByDigest): Promise<ListedTools | Fault> {
   const tools: Json[] = []
   let rest: JsonObject | undefined
-  let cursor: Json | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const response = await ask(cursor === undefined ? {} : { cursor })
+  for await (const response of listPages(ask)) {
     if (response instanceof Fault) return response
     const { result, error } = response
     if (isObject(error) && error.code === METHOD_NOT_FOUND) break
@@ -157,8 +154,6 @@ async function fetchAll(ask: ListSource['ask'], byDigest: ByDigest): Promise<Lis
       return new Fault('invalid', 'The server gave no list of its tools, so it is unknown what they do')
     for (const tool of result.tools) tools.push(tool)
     rest ??= omit(result, 'tools', 'nextCursor')
-    if (typeof result.nextCursor !== 'string') break
-    cursor = result.nextCursor
   }
   const hash = createHash('sha256')
   let size = 0

@@ -1,6 +1,8 @@
 import { isObject, type Json, type JsonObject, plain, valueAt } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 import type { RequestHeaders } from './context.ts'
+import { Fault } from './fault.ts'
+import { listPages } from './list-pages.ts'
 import { HEADER_MISMATCH, type RpcError } from './protocol.ts'
 
 /** Headers that mirror the body in 2026-07-28 (Streamable HTTP, Request Metadata). */
@@ -164,22 +166,20 @@ export function declaredParamHeaders(inputSchema: unknown): readonly ParamHeader
   return fault === undefined ? headers : []
 }
 
+/** Requests a page of `tools/list`. */
+type AskPage = (params: { cursor?: string }) => Promise<JsonObject | Fault>
+
 /** The mirrored arguments of a server's tools, read from its tool lists. */
 export interface ParamHeaderTable {
   /** Reads a `tools/list` result. */
   learn(result: Json | undefined): void
   forget(): void
-  /** Headers of a tool; `list` fetches the complete list if the tool is unknown. */
-  of(
-    tool: string,
-    list: (cursor: string | undefined) => Promise<Json | undefined>,
-  ): Promise<readonly ParamHeader[]>
+  /** Headers of a tool; the complete list is read if the tool is unknown. */
+  of(tool: string, ask: AskPage): Promise<readonly ParamHeader[]>
 }
 
 /** Maximum number of tools remembered for one server. */
 const MAX_TOOLS = 100_000
-/** Maximum number of pages read of a list. */
-const MAX_PAGES = 100
 
 /**
  * A `tools/list` result without the tools that clients over streamable HTTP must omit (2026-07-28, Custom Headers from
@@ -206,15 +206,8 @@ export function createParamHeaders(): ParamHeaderTable {
         known.set(tool.name, declaredParamHeaders(tool.inputSchema))
   }
 
-  async function fetchAll(list: (cursor: string | undefined) => Promise<Json | undefined>): Promise<void> {
-    let cursor: string | undefined
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const result = await list(cursor)
-      learn(result)
-      const next = isObject(result) ? (result as JsonObject).nextCursor : undefined
-      if (typeof next !== 'string') return
-      cursor = next
-    }
+  async function fetchAll(ask: AskPage): Promise<void> {
+    for await (const response of listPages(ask)) if (!(response instanceof Fault)) learn(response.result)
   }
 
   return {
@@ -223,10 +216,10 @@ export function createParamHeaders(): ParamHeaderTable {
       known.clear()
       complete = undefined
     },
-    async of(tool, list) {
+    async of(tool, ask) {
       const found = known.get(tool)
       if (found) return found
-      complete ??= fetchAll(list)
+      complete ??= fetchAll(ask)
       await complete
       return known.get(tool) ?? []
     },

@@ -5,6 +5,7 @@ import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
   isObject,
+  listPages,
   METHOD_NOT_FOUND,
   metaOf,
   omit,
@@ -64,8 +65,6 @@ const BY_URI = new Set(
 /** Servers accept subscriptions to resources that they do not have. */
 const ANYWHERE = new Set(['resources/subscribe', 'resources/unsubscribe'])
 const SINGULAR = { tools: 'tool', prompts: 'prompt' } as const
-/** Maximum pages of a list read to find a name. */
-const MAX_PAGES = 100
 
 /** Several servers as one: chooses the server for a request, or combines the answers of all. */
 export class Aggregate {
@@ -140,16 +139,11 @@ export class Aggregate {
   /** All names that a server lists, by page; undefined if it does not answer. */
   async #pagesOf(i: number, kind: NamedKind, base: JsonObject, ask: AskServer): Promise<Page[] | undefined> {
     const pages: Page[] = []
-    let params = base
-    while (pages.length < MAX_PAGES) {
-      const raw = await ask(i, `${kind}/list`, params)
+    for await (const raw of listPages((page) => ask(i, `${kind}/list`, { ...base, ...page }))) {
       if (!raw || raw instanceof Fault || !isPart(raw)) return undefined
       // A result that is not a list counts as an empty one.
       if (!isObject(raw.result) || !Array.isArray(raw.result[kind])) return pages
-      const page = pageOf(kind, params, raw.result)
-      pages.push(page)
-      if (page.next === undefined) return pages
-      params = { ...base, cursor: page.next }
+      pages.push(pageOf(kind, pages.at(-1)?.next, raw.result))
     }
     return pages
   }
@@ -204,7 +198,7 @@ export class Aggregate {
   #read(i: number, key: string, cursor: string | null, result: JsonObject): void {
     const { isPlain, owners } = this.options
     if (key === 'tasks' || (isNamed(key) && !isPlain)) return
-    owners.read(kindOf(key), key, i, pageOf(key, cursor === null ? {} : { cursor }, result))
+    owners.read(kindOf(key), key, i, pageOf(key, cursor ?? undefined, result))
   }
 
   #show(i: number, key: string, item: Json): Json[] {
@@ -304,11 +298,11 @@ function nameOf(item: JsonObject, key: string): string {
   return String(isNamed(key) ? item.name : (item.uri ?? item.uriTemplate))
 }
 
-/** The names on a page of a list. @param params of its request */
-function pageOf(key: string, { cursor }: JsonObject, { [key]: items, nextCursor }: JsonObject): Page {
+/** The names on a page of a list. */
+function pageOf(key: string, cursor: string | undefined, { [key]: items, nextCursor }: JsonObject): Page {
   return {
     names: (Array.isArray(items) ? items : []).flatMap((item) => (isObject(item) ? nameOf(item, key) : [])),
-    cursor: typeof cursor === 'string' ? cursor : undefined,
+    cursor,
     next: typeof nextCursor === 'string' ? nextCursor : undefined,
   }
 }

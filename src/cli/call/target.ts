@@ -5,6 +5,7 @@ import { originOf } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import { TOKEN_ENV } from '../../import/clients/index.ts'
 import type { JsonObject } from '../../json/index.ts'
+import { listPages } from '../../mcp/list-pages.ts'
 import { isHere } from '../../net/index.ts'
 import { withoutEndSlashes } from '../../text/index.ts'
 import type { LoginFlags } from '../login/login.ts'
@@ -131,14 +132,8 @@ export function urlOf(target: string, settings: string | undefined): URL {
 /** Every tool of a server, page by page. */
 export async function listTools(client: McpClient): Promise<JsonObject[]> {
   const tools: JsonObject[] = []
-  const seen = new Set<unknown>()
-  let cursor: unknown
-  do {
-    const page = await client.request('tools/list', cursor === undefined ? {} : { cursor: cursor as string })
-    if (Array.isArray(page.tools)) tools.push(...(page.tools as JsonObject[]))
-    seen.add(cursor)
-    cursor = page.nextCursor
-    // Stops if a server repeats a page endlessly.
-  } while (cursor !== undefined && !seen.has(cursor))
+  const ask = async (page: JsonObject) => ({ result: await client.request('tools/list', page) })
+  for await (const { result } of listPages(ask))
+    if (Array.isArray(result.tools)) tools.push(...(result.tools as JsonObject[]))
   return tools
 }

@@ -1,5 +1,6 @@
 import type { Route } from '../../build/types.ts'
 import { isObject, type JsonObject } from '../../json/index.ts'
+import { listPages } from '../../mcp/index.ts'
 import type { ConsoleSource } from './source.ts'
 
 /** A kind of things that clients list and use. Its name is the parameter of its pages. */
@@ -43,9 +44,6 @@ export const ITEM_KINDS: readonly ItemKind[] = [
   },
 ]
 
-/** Maximum pages of a list that are read. */
-const MAX_PAGES = 50
-
 /**
  * A list as clients get it, whole; a text says why it is unknown.
  * @param brief as clients get it where only some tools are listed
@@ -62,16 +60,14 @@ export async function listItems(
   if (route.access !== 'open')
     return 'Only callers with credentials see this list; use `plantgw tools` with their token.'
   const items: JsonObject[] = []
-  let cursor: unknown
-  for (let i = 0; i < MAX_PAGES && (i === 0 || typeof cursor === 'string'); i++) {
-    const params: JsonObject = typeof cursor === 'string' ? { cursor } : {}
-    const { result, error } = await source.ask({ prefix: route.prefix, method: list, params, whole: !brief })
+  const ask = (params: JsonObject) =>
+    source.ask({ prefix: route.prefix, method: list, params, whole: !brief })
+  for await (const { result, error } of listPages(ask)) {
     if (isObject(error))
       // A server without such things does not know the method.
       return error.code === -32601 ? [] : String(error.message)
     if (!isObject(result) || !Array.isArray(result[member])) return 'The servers gave no list'
     items.push(...result[member].filter(isObject))
-    cursor = result.nextCursor
   }
   return items
 }

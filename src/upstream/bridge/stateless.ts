@@ -76,8 +76,8 @@ export class StatelessUpstream implements Stateless {
       : [...STATELESS_REVISIONS]
   }
 
-  paramHeaders(tool: string, { resolved }: UpstreamCall) {
-    return this.#headers.of(tool, this.#lists(resolved))
+  paramHeaders(tool: string, { resolved }: Pick<UpstreamCall, 'resolved'>) {
+    return this.#headers.of(tool, (page) => this.ask(resolved, 'tools/list', page))
   }
 
   /** Uses the probed child for callers with the same template values. */
@@ -136,21 +136,12 @@ export class StatelessUpstream implements Stateless {
     const { message, resolved } = call
     const { params, method } = message
     const tool = method === 'tools/call' && typeof params.name === 'string' ? params.name : undefined
-    const declared = async () =>
-      tool === undefined ? [] : await this.#headers.of(tool, this.#lists(resolved))
+    const declared = async () => (tool === undefined ? [] : this.paramHeaders(tool, call))
     const answer = await requestHttp(this.upstream, resolved, call, await declared())
     if (tool === undefined || answer instanceof Fault || !isMismatch(answer)) return answer
     // The server's schemas have changed (2026-07-28, Client Behavior).
     this.#headers.forget()
     return requestHttp(this.upstream, resolved, call, await declared())
-  }
-
-  /** Fetches a page of the server's tools. */
-  #lists(resolved: Resolved): (cursor: string | undefined) => Promise<Json | undefined> {
-    return async (cursor) => {
-      const answer = await this.ask(resolved, 'tools/list', cursor === undefined ? {} : { cursor })
-      return 'result' in answer ? (answer.result as Json) : undefined
-    }
   }
 
   readonly #exclude = (tool: string, reason: string): void => {

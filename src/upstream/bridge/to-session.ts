@@ -109,7 +109,7 @@ export class ToSession implements Stateless {
   }
 
   paramHeaders(tool: string, call: UpstreamCall) {
-    return this.#headers.of(tool, (cursor) => this.#listTools(call, cursor))
+    return this.#headers.of(tool, (params) => this.#listTools(call, params))
   }
 
   abandon(requestState: string): void {
@@ -237,14 +237,13 @@ export class ToSession implements Stateless {
     }
   }
 
-  #listTools(call: UpstreamCall, cursor: string | undefined): Promise<Json | undefined> {
+  async #listTools(call: UpstreamCall, params: JsonObject): Promise<JsonObject | Fault> {
     const list = () => {
       const session = this.pool.session(ownerOf(call), true)
-      return session.use(() => session.request('tools/list', cursor ? { cursor } : {}).answer)
+      return session.use(() => session.request('tools/list', params).answer)
     }
-    return list()
-      .then((raw) => (raw instanceof Fault && raw.status === FORGOTTEN ? list() : raw))
-      .then((raw) => ('result' in raw ? (raw.result as Json) : undefined))
+    const answer = await list()
+    return answer instanceof Fault && answer.status === FORGOTTEN ? list() : answer
   }
 }
 
