@@ -60,10 +60,10 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
 
 /** Without a host, the document's URL is the base, or else an environment variable. */
 function relative(url: string, template: string, name: string, base: string | undefined): Base | string {
-  if (faultOf(new URL(url, 'http://localhost').href))
-    return `its server ${shorten(url, 80)} is not a valid URL`
+  const { href, pathname } = new URL(url, 'http://localhost')
+  if (faultOf(href)) return `its server ${shorten(url, 80)} is not a valid URL`
   if (base === undefined || template !== url) {
-    const path = withoutEndSlashes(template.replace(/^\/?/, '/'))
+    const path = withoutEndSlashes(template === url ? pathname : template.replace(/^\/?/, '/'))
     return open(base === undefined ? 'http://localhost' : new URL(base).origin, path, name)
   }
   const whole = withoutEndSlashes(new URL(url, base).href)

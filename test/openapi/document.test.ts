@@ -80,6 +80,7 @@ test('servers: variables, relative ones, https before http, those of an operatio
   assert.equal(await sent(variable), 'GET https://eu.example.com/v2/things')
   assert.equal(await sent(variable, {}, { SHOP_SERVER_REGION: 'us' }), 'GET https://us.example.com/v2/things')
   assert.equal(await sent([{ url: '/v3' }]), 'GET http://localhost/v3/things')
+  assert.equal(await sent([{ url: '../v3/' }]), 'GET http://localhost/v3/things')
   assert.equal(
     await sent([{ url: '/v3' }], {}, { SHOP_URL: 'https://x.example.com' }),
     'GET https://x.example.com/v3/things',
