@@ -91,14 +91,14 @@ export function unfetchedNotes(
   name: string,
   refs: Refs,
 ): string[] {
-  const used = new Set(
-    operations.flatMap((security) => listOf(security).flatMap((one) => Object.keys(mapOf(one)))),
+  const sent = new Set(
+    operations.flatMap((security) => [...credentialsOf(security, schemes, name, refs).config.keys()]),
   )
   return readable(schemes, refs)
-    .filter(([scheme, { type }]) => used.has(scheme) && (type === 'oauth2' || type === 'openIdConnect'))
-    .map(([scheme, own]) => {
-      const kind = own.type === 'oauth2' ? 'OAuth' : 'OpenID Connect'
-      const { variable } = sourceOf(scheme, name)
+    .map(([scheme, { type }]) => ({ scheme, type, ...sourceOf(scheme, name) }))
+    .filter(({ key, type }) => sent.has(key) && (type === 'oauth2' || type === 'openIdConnect'))
+    .map(({ scheme, type, variable }) => {
+      const kind = type === 'oauth2' ? 'OAuth' : 'OpenID Connect'
       return `${scheme}: the login by ${kind} is not imported. Calls send the token in ${variable}, which the gateway does not renew; to let it log in, write \`credentials\` of the server`
     })
 }
