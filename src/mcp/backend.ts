@@ -3,7 +3,7 @@ import type { Ticket } from '../cluster/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Answer } from './answer.ts'
 import type { Call } from './call.ts'
-import type { RequestContext } from './context.ts'
+import type { CallEnd, RequestContext } from './context.ts'
 import type { Fault } from './fault.ts'
 import type { Listing } from './listing.ts'
 import type { ParamHeader } from './mirror.ts'
@@ -89,9 +89,11 @@ export interface Opened {
   ok: boolean
   /** The JSON-RPC response. */
   text: string
+  /** How it failed, for the log. */
+  end?: CallEnd
   /** HTTP status. Default 200. */
-  status?: number
-  headers?: Record<string, string>
+  status?: Answer['status']
+  headers?: Answer['headers']
 }
 
 /** Answers stateless requests (2026-07-28). */

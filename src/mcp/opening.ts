@@ -2,8 +2,9 @@ import type { LimitName } from '../access/refusals.ts'
 import { isObject, stringify } from '../json/index.ts'
 import { ELICITATION } from './approval.ts'
 import type { Opened } from './backend.ts'
+import { LoggedRequest, silent } from './call-log.ts'
 import { declares } from './client-capabilities.ts'
-import type { RequestContext } from './context.ts'
+import type { CallEnd, RequestContext } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
 import { listingOf } from './listing.ts'
@@ -44,15 +45,20 @@ export async function handshake(
 ): Promise<Opened> {
   const { tracer } = callLog
   const span = tracer && serverSpan(tracer, { request, context, callLog, sessionId: session.id })
+  const logged = new LoggedRequest(request, context, session.revision, silent(callLog), session.id)
   const opened = await session.backendSession.initialize(session, request, text, context)
-  const { ok, status = 200 } = opened
+  const { ok, end = FAILED, status = 200 } = opened
   if (ok) session.clientParams = helloOf(request)
+  // Its client sends nothing else that could be logged.
+  else logged.record(end)
   // An error text may contain anything, so only its kind is recorded.
   const error = ok ? undefined : { type: status >= 400 ? String(status) : 'tool_error' }
   span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
   session.elicits = elicits(request)
   return opened
 }
+
+const FAILED: CallEnd = { outcome: 'failed' }
 
 /** Maximum characters kept of the client's `initialize` parameters. */
 const MAX_HELLO = 4096

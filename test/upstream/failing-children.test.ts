@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 
-/** A server that ends at the method that a file names (`start`: at once), or works if it names another. */
+/** A server that ends at the method that a file names (`start`: at once; `refuse`: it knows none), or works. */
 const PROGRAM = `
 const { appendFileSync, readFileSync } = require('node:fs')
 const [starts, mode] = process.argv.slice(2)
@@ -29,7 +29,7 @@ if (!end('start'))
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method, params } = JSON.parse(line)
     if (end(method) || id === undefined) return
-    const result = RESULTS[method]?.(params)
+    const result = readFileSync(mode, 'utf8') === 'refuse' ? undefined : RESULTS[method]?.(params)
     answer(id, result ? { result } : { error: { code: -32601, message: 'unknown' } })
   })
 `
@@ -61,6 +61,7 @@ async function world(t: TestContext, mode: string) {
   }
   return {
     url,
+    logged: gateway.logged,
     become,
     call,
     status,
@@ -141,4 +142,18 @@ for (const kind of ['session', '2026-07-28'])
     )
     become('well')
     await until(async () => (await client.call('go')) === 'gone')
+  })
+
+for (const [mode, failure] of [
+  ['initialize', 'The server x ended with exit code 3'],
+  ['refuse', 'unknown'],
+] as const)
+  test(`a handshake that fails is logged, as its client sends nothing else: ${mode}`, TIMEOUT, async (t) => {
+    const { url, logged } = await world(t, mode)
+    const { initialized } = await open(url)
+    assert.ok(initialized.error.message.startsWith(failure), initialized.error.message)
+    const line = logged.find(({ method }) => method === 'initialize')
+    assert.equal(line?.outcome, 'failed')
+    assert.equal(line?.level, 'warn')
+    assert.ok(line?.failure.startsWith(failure), line?.failure)
   })

@@ -10,11 +10,8 @@ import {
   type Call,
   type ClientSession,
   errorAnswer,
-  errorText,
   Fault,
   faultAnswer,
-  httpStatusOf,
-  INTERNAL_ERROR,
   isObject,
   isSessionRevision,
   type Message,
@@ -23,7 +20,6 @@ import {
   type Replicas,
   type Request,
   type RequestContext,
-  type RequestId,
 } from '../../mcp/index.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import { AggregateSession } from '../aggregate-session.ts'
@@ -70,14 +66,9 @@ export interface SessionContext {
 }
 
 /** The answer to a failed `initialize`. */
-function notOpened(fault: Fault, id: RequestId): Opened {
-  const { message, challenge } = fault
-  return {
-    ok: false,
-    text: errorText(id, { code: INTERNAL_ERROR, message }),
-    status: httpStatusOf(fault),
-    ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }),
-  }
+function notOpened(fault: Fault, request: Request): Opened {
+  const { text = '', ...answer } = faultAnswer({ request }, fault)
+  return { ok: false, text, ...answer }
 }
 
 /** The keys of all servers' template values, combined. */
@@ -163,12 +154,12 @@ export class ProxySession implements BackendSession {
     this.opening = true
     const reply = await this.upstream.start(request, text)
     this.opening = false
-    if (reply instanceof Fault) return notOpened(reply, request.id)
+    if (reply instanceof Fault) return notOpened(reply, request)
     const { result } = reply.raw
     const version = isObject(result) ? result.protocolVersion : undefined
     if (isSessionRevision(version)) this.session.revision = version
     if (isObject(result)) this.handshake = { request, text }
-    return { text: reply.text, ok: isObject(result) }
+    return { text: reply.text, ok: isObject(result), end: { ...endOf(reply.raw), outcome: 'failed' } }
   }
 
   /** Opens a session to replace another server's, with the same handshake and state. */
