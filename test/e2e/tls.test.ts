@@ -9,7 +9,9 @@ import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { readTls } from '../../src/net/index.ts'
 import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
+import { heldApi } from '../support/held-api.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
+import { until } from '../support/until.ts'
 import { rpc } from '../support/wire.ts'
 
 const skip = { skip: skipWithoutOpenssl }
@@ -181,7 +183,10 @@ test('clientCa answers only who has a certificate of it, and open routers are se
   const port = await freePort()
   const own = await freePort()
   const settings = { port, host: '0.0.0.0', admin: { listen: `127.0.0.1:${own}` } }
-  const { folder, made, start } = prepare(t, settings, { clientCa: 'clients.crt' })
+  const { folder, made, write, start } = prepare(t, settings, { clientCa: 'clients.crt' })
+  const { origin, waiting } = await heldApi(t)
+  const tools = [{ name: 'wait', method: 'GET', endpoint: origin }]
+  write('configs/shop.yaml', JSON.stringify({ ...CONFIGURATION, tools }))
   const [ours, theirs] = [authority(folder, 'ours'), authority(folder, 'theirs')]
   copyFileSync(ours.file, join(folder, 'clients.crt'))
   const [ada, bob, eve] = [
@@ -204,6 +209,14 @@ test('clientCa answers only who has a certificate of it, and open routers are se
   // A session belongs to who opened it.
   assert.equal((await post(port, { ca: made.cert, ...bob }, list, headers)).status, 404)
   await gateway.until(/"caller":"O=Acme, CN=ada"/)
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+  // Each connection may reach another worker, which passes the cancellation on with the certificate.
+  for (let i = 0; i < 3; i++) {
+    const running = post(port, { ca: made.cert, ...ada }, rpc('tools/call', { name: 'wait' }), headers)
+    await until(() => waiting.length > i)
+    assert.equal((await post(port, { ca: made.cert, ...ada }, cancelled, headers)).status, 202)
+    assert.doesNotMatch((await running).text, /result|error/)
+  }
   // Probes have no certificate, and ask the other listener.
   assert.equal((await fetch(`http://127.0.0.1:${own}/_health`)).status, 200)
 })
