@@ -9,7 +9,7 @@ import {
 } from '../config/index.ts'
 import type { Json } from '../json/index.ts'
 import { visibleText } from '../mcp/visible.ts'
-import { lazy } from '../tools/argument-text.ts'
+import { lazy } from '../text/index.ts'
 import { createToolsBackend, type ToolsBackend } from '../tools/backend.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 import { listedSkills, promptOf } from '../tools/skill-methods.ts'

@@ -1,7 +1,8 @@
 import { SEPARATOR } from '../config/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { Shaping } from '../json/shaping/index.ts'
-import { lazy, unknownText } from '../tools/argument-text.ts'
+import { lazy } from '../text/index.ts'
+import { unknownText } from '../tools/argument-text.ts'
 import type {
   CallContext,
   CallOutcome,

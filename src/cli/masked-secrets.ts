@@ -3,7 +3,7 @@ import { type Env, type McpServer, offers, type Server, type Tool } from '../con
 import { type UsedVariable, variablesUsed } from '../config/secret-files.ts'
 import { headersOf } from '../config/short-form.ts'
 import { isSecretHeader, printable, quote } from '../text/index.ts'
-import { secretsOfTool } from '../tools/credentials.ts'
+import { secretsOfTool } from '../tools/secrets.ts'
 import { renderConfig, templateCompiler } from '../tools/templates.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import { printFindings } from './output.ts'

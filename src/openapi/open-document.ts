@@ -4,8 +4,7 @@ import { foreignFile } from '../config/foreign-file.ts'
 import type { Source } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
-import { lowerFirst, positionsOf, shorten } from '../text/index.ts'
-import { decoded } from '../tools/credentials.ts'
+import { lowerFirst, percentDecoded, positionsOf, shorten } from '../text/index.ts'
 
 /** A map; a value of another type counts as absent. */
 export const isMap: (value: unknown) => value is JsonObject = isObject
@@ -186,7 +185,7 @@ function lookUp(document: Json, pointer: string, ref: string): Json {
   const path = pointer.split('/').slice(1)
   const found = valueAt(
     document,
-    path.map((segment) => decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~')),
+    path.map((segment) => percentDecoded(segment).replaceAll('~1', '/').replaceAll('~0', '~')),
   )
   if (found === undefined || found === document)
     throw new Unsupported(`the reference ${shorten(ref, 80)} has no target`)

@@ -2,6 +2,7 @@
 
 export { hiddenIn, notText, printable, printableJson, printableLines, withoutHidden } from './hidden.ts'
 export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'
+export { lazy } from './lazy.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { groupBy, RecentMap, repeats } from './maps.ts'
 export { type Comparisons, comparisons, isOneEdit, nearest, proposal } from './nearest.ts'
@@ -20,6 +21,7 @@ export {
   isJsonType,
   type ParameterStyle,
   pathOf,
+  percentDecoded,
   percentEncode,
   percentTable,
   styled,

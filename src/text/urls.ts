@@ -85,6 +85,16 @@ export function percentEncode(bytes: Uint8Array, table: Uint8Array): string {
   return out.toString('latin1', 0, size)
 }
 
+/** Percent-decoded, if possible. */
+export function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** The path of a request's target (RFC 9112, 3.2.1), without the query. */
 export function pathOf(target: string): string {
   const query = target.indexOf('?')

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type Json, parse } from '../json/index.ts'
 import type { HttpAnswer } from '../net/index.ts'
-import { isJsonType } from '../text/index.ts'
-import { lazy } from './argument-text.ts'
+import { isJsonType, lazy } from '../text/index.ts'
 
 /** Kind of an answer's body. */
 type Kind = 'json' | 'text' | 'image' | 'audio' | 'binary'

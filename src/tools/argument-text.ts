@@ -94,12 +94,3 @@ export function unknownText(kind: 'tool' | 'prompt', name: string, names: readon
   const proposed = proposal(name, names)
   return proposed === '' ? said : `${said}. ${proposed}`
 }
-
-/** Computes a value on first use. */
-export function lazy<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
-}

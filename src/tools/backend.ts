@@ -36,8 +36,8 @@ import {
 } from '../mcp/protocol.ts'
 import { keeperOf } from '../mcp/read-result.ts'
 import { visibleText } from '../mcp/visible.ts'
-import { withoutHidden } from '../text/index.ts'
-import { lazy, unknownText } from './argument-text.ts'
+import { lazy, withoutHidden } from '../text/index.ts'
+import { unknownText } from './argument-text.ts'
 import { promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
 import { SKILLS_EXTENSION, type Skills } from './skills/index.ts'
 import {

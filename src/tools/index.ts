@@ -1,5 +1,5 @@
 /** A tool call becomes an HTTP request, and its answer a tool result. */
 
+export { compileTools, compileToolsSteps } from './compile.ts'
 export { compilePrompts } from './prompts.ts'
-export { compileTools, compileToolsSteps } from './tool.ts'
 export type * from './types.ts'

@@ -6,7 +6,7 @@ import { pathOf, pauseFor, shorten, wellFormed } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { readPath } from './endpoint.ts'
 import { asCallError, CallError } from './failure.ts'
-import type { Answered } from './redirect.ts'
+import type { Answered } from './send.ts'
 import type { UpstreamRequest } from './types.ts'
 import { countValues } from './validators.ts'
 

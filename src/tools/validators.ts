@@ -2,7 +2,7 @@ import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { boundedAjv, WorkError, withinWork } from '../config/json-schema/bounded.ts'
 import { isObject, type Json, type JsonObject, toDoubles } from '../json/index.ts'
-import { lazy } from './argument-text.ts'
+import { lazy } from '../text/index.ts'
 import { CallError } from './failure.ts'
 
 /**

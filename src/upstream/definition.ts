@@ -8,11 +8,11 @@ import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
 import type { Connection } from '../net/index.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
-import { quoteAll } from '../text/index.ts'
-import { headerPlace, lazy, wireText } from '../tools/argument-text.ts'
-import { type ConfiguredSecret, configuredSecrets, secretsOf, shownNowhere } from '../tools/credentials.ts'
+import { lazy, quoteAll } from '../text/index.ts'
+import { headerPlace, wireText } from '../tools/argument-text.ts'
 import { authoredOrigins } from '../tools/endpoint.ts'
 import { rootBuilder } from '../tools/root.ts'
+import { type ConfiguredSecret, configuredSecrets, secretsOfRequest, textsToMask } from '../tools/secrets.ts'
 import { CALLER, reads, templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
 import type { Pinned } from './pins.ts'
@@ -158,7 +158,7 @@ export function compileDefinition(
     transport,
     varies,
     perCaller,
-    secrets: shownNowhere(secrets),
+    secrets: textsToMask(secrets.map(({ value }) => value)),
     secretsFrom: [...new Set(secrets.map(({ from }) => from))],
     connection,
     forwardsAuthorization: templates.some(({ references }) => references.some(namesAuthorization)),
@@ -240,7 +240,7 @@ function secretsIn(
     headers: constant(templates.headers).flat() as string[],
     path: templates.url?.constant ?? '',
   }
-  return secretsOf(request, configured)
+  return [...configured, ...secretsOfRequest(request)]
 }
 
 function checkReference(

@@ -3,7 +3,6 @@ import type { BreakerSettings, Limits, Redact } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { partsOf, SHORTEST } from '../tools/credentials.ts'
 import {
   chained,
   type Mask,
@@ -13,6 +12,7 @@ import {
   streamMaskKnown,
   streamMaskOf,
 } from '../tools/mask.ts'
+import { textsToMask } from '../tools/secrets.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { type PinChange, Pins } from './pins.ts'
 import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
@@ -421,9 +421,7 @@ function masksOf(
     text: (text: string, json?: boolean) => maskKnown(text, json, onRedacted),
   }
   const make = (sent: readonly string[]) => {
-    const all = [
-      ...new Set([...secrets, ...sent.flatMap(partsOf).filter(({ length }) => length >= SHORTEST)]),
-    ]
+    const all = [...new Set([...secrets, ...textsToMask(sent)])]
     if (all.length === 0) return redact === 'own' ? undefined : known
     const mask = maskOf(all)
     const own: AnswerMasks = {

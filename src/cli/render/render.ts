@@ -17,10 +17,10 @@ import { jsonIn } from '../../json/shaping/index.ts'
 import { type HttpAnswer, HttpClient } from '../../net/index.ts'
 import type { Secrets } from '../../template/index.ts'
 import { printableLines } from '../../text/index.ts'
-import { configuredSecrets, shownNowhere } from '../../tools/credentials.ts'
 import { type CallContext, type CompiledTool, compileTools, type RequestPlan } from '../../tools/index.ts'
 import { type Mask, maskOf } from '../../tools/mask.ts'
 import { requestText } from '../../tools/request-text.ts'
+import { configuredSecrets, textsToMask } from '../../tools/secrets.ts'
 import { renderConfig, templateCompiler } from '../../tools/templates.ts'
 import { toolArguments } from '../call/call-arguments.ts'
 import { addHeader, formatOption, noSuch } from '../options.ts'
@@ -92,8 +92,8 @@ async function render(
   const call: CallContext = { headers: flags.header, path: '/', body, signal: new AbortController().signal }
   const config = renderConfig(server, [], templateCompiler(env, []), [])
   const hidden = compileOne(configuration, tool, env, hiddenOf(config)).compiled
-  const secrets = shownNowhere(configuredSecrets([read.text], 'config', config, env))
-  const mask: Mask = flags.showSecrets ? (text) => text : maskOf(secrets)
+  const secrets = configuredSecrets([read.text], 'config', config, env).map(({ value }) => value)
+  const mask: Mask = flags.showSecrets ? (text) => text : maskOf(textsToMask(secrets))
   const rendered: Rendered = { tool, compiled, hidden, args, call, mask, flags }
   return answer ? showResult(rendered, answer, read) : showRequest(rendered, read)
 }

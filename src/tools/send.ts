@@ -12,7 +12,7 @@ import {
   type Resilience,
 } from '../net/index.ts'
 import { addressOf, type Span, type SpanStart, type TraceContext } from '../telemetry/trace.ts'
-import { decoded } from './credentials.ts'
+import { percentDecoded } from '../text/index.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError, obtained } from './failure.ts'
 import type { Mask } from './mask.ts'
@@ -282,7 +282,7 @@ export function ledTo(
     throw refusal(`${what} to ${origin}, which is not secure; the ${what} was not followed.`)
   const leaves = origin !== request.origin
   const isSecret = (text: string) =>
-    leaves && [text, decoded(text)].some((one) => (mask()?.(one) ?? one) !== one)
+    leaves && [text, percentDecoded(text)].some((one) => (mask()?.(one) ?? one) !== one)
   const headers: string[] = []
   for (let i = 0; i < request.headers.length; i += 2) {
     const name = request.headers[i]!.toLowerCase()

@@ -2,16 +2,22 @@ import { existsSync } from 'node:fs'
 import type { Server, Tool } from '../config/model.ts'
 import { type UsedVariable, variablesUsed } from '../config/secret-files.ts'
 import { ExactNumber, type Json, parse } from '../json/index.ts'
-import { isCertainSecret, isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
+import {
+  isCertainSecret,
+  isSecretHeader,
+  isSecretName,
+  isSecretParameter,
+  lazy,
+  percentDecoded,
+} from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
-import { lazy } from './argument-text.ts'
 import { type Mask, maskedHeaders, maskOf, SHOWN } from './mask.ts'
 import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
 import type { UpstreamRequest } from './types.ts'
 
 /** Minimum characters of a masked secret; shorter ones occur in ordinary words. */
-export const SHORTEST = 8
+const SHORTEST = 8
 /** Maximum characters of a masked secret; longer values are content, and searching for them is slow. */
 const LONGEST = 8192
 /** Maximum number of secrets in one request; beyond, the answer is hidden entirely. */
@@ -94,29 +100,23 @@ export function configuredSecrets(
 
 type SentParts = Pick<UpstreamRequest, 'headers' | 'path'>
 
-/** The secrets in a request: the configured ones, and headers and query parameters whose names suggest secrets. */
-export function secretsOf(sent: SentParts, configured: readonly ConfiguredSecret[]): ConfiguredSecret[] {
-  const pairs = tellingPairs(sent)
-  const own = pairs.flatMap((value, i) =>
+/** The secrets in a request, besides the configured ones: headers and query parameters whose names suggest secrets. */
+export function secretsOfRequest(sent: SentParts): ConfiguredSecret[] {
+  return secretsAmong(tellingPairs(sent))
+}
+
+/** @param pairs alternating names and values */
+function secretsAmong(pairs: readonly string[]): ConfiguredSecret[] {
+  return pairs.flatMap((value, i) =>
     i % 2 === 1 && isSecret(pairs[i - 1]!, value)
       ? [{ value, from: `the header or parameter \`${pairs[i - 1]}\`` }]
       : [],
   )
-  return [...configured, ...own]
 }
 
 /** The texts to mask in answers. */
-export function shownNowhere(secrets: readonly ConfiguredSecret[]): string[] {
-  return [...new Set(secrets.flatMap(({ value }) => partsOf(value)))].filter(
-    ({ length }) => length >= SHORTEST,
-  )
-}
-
-function secretsAmong(pairs: readonly string[], configured: readonly string[]): string[] {
-  const found = new Set(configured)
-  for (let i = 0; i < pairs.length; i += 2)
-    if (isSecret(pairs[i]!, pairs[i + 1]!)) for (const part of partsOf(pairs[i + 1]!)) found.add(part)
-  return [...found].filter(({ length }) => length >= SHORTEST)
+export function textsToMask(values: readonly string[]): string[] {
+  return [...new Set(values.flatMap(partsOf))].filter(({ length }) => length >= SHORTEST)
 }
 
 /** Headers and parameters whose names suggest secrets: alternating names and values. */
@@ -131,14 +131,14 @@ function tellingPairs({ headers, path }: SentParts): string[] {
   const query = path.indexOf('?')
   if (query >= 0)
     forEachPair(path, query + 1, '&', (key, value) => {
-      const name = decoded(key)
-      if (isSecretParameter(name)) pairs.push(name, decoded(value))
+      const name = percentDecoded(key)
+      if (isSecretParameter(name)) pairs.push(name, percentDecoded(value))
     })
   return pairs
 }
 
 /** Parts that are secrets by themselves: of `Bearer abc` also `abc`; of `Basic` also the password. */
-export function partsOf(value: string): string[] {
+function partsOf(value: string): string[] {
   const bare = value.replace(/^[\w-]+\s+/, '')
   if (!/^basic\s/i.test(value)) return [value, bare]
   const login = Buffer.from(bare, 'base64').toString()
@@ -169,7 +169,7 @@ const ONE_SPELLING = /^[\x20-\x24\x26-\x7e]*$/
 function spellings(value: string): string[] {
   if (ONE_SPELLING.test(value)) return [value]
   const wide = Buffer.from(value, 'latin1').toString()
-  return [value, decoded(value), wide, decoded(wide)]
+  return [value, percentDecoded(value), wide, percentDecoded(wide)]
 }
 
 /** All scalars inside the value that are among `wanted`, as text; undefined: none. */
@@ -187,7 +187,7 @@ function textsOf(value: Json, wanted: ReadonlySet<string>, texts?: Set<string>):
 /**
  * Creates the masks for calls of one tool; undefined without secrets. The last mask is cached, because most calls send
  * the same secrets.
- * @param configured secrets of its configuration
+ * @param configured texts to mask of its configuration
  */
 export function callMasks(
   configured: () => readonly string[],
@@ -214,7 +214,8 @@ class SentSecrets {
     readonly tokens: readonly string[],
     configured: readonly string[],
   ) {
-    this.secrets = secretsAmong(pairs, [...configured, ...tokens.flatMap(partsOf)])
+    const sent = [...tokens, ...secretsAmong(pairs).map(({ value }) => value)]
+    this.secrets = [...new Set([...configured, ...textsToMask(sent)])]
     this.spelled = new Set(this.secrets.flatMap(spellings))
     this.all = lazy(() => manyMasked(this.secrets))
   }
@@ -272,14 +273,4 @@ function maskedBytes(bytes: Buffer, mask: Mask): Buffer {
   const before = bytes.toString('latin1')
   const after = mask(before)
   return after === before ? bytes : Buffer.from(after, 'latin1')
-}
-
-/** Percent-decoded, if possible. */
-export function decoded(text: string): string {
-  if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
