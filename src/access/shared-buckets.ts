@@ -7,8 +7,6 @@ import type { SharedBuckets, Take } from './rate.ts'
 
 /** Milliseconds allowed for a count, as the request waits for it. */
 const ANSWER = 250
-/** Maximum milliseconds between attempts to connect. */
-const LONGEST_PAUSE = 15_000
 /** A Redis Cluster keeps keys with the same text in braces on one node, as a script requires. */
 const PREFIX = '{plantgw:rate}:'
 
@@ -48,7 +46,6 @@ export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
   const line = { redis: brokerLabel(settings) }
   const connection = lastingConnection({
     name: 'the Redis of rates',
-    longestPause: LONGEST_PAUSE,
     async connect(attempt, signal, lose) {
       const redis = await (settings.cluster_type === 'cluster'
         ? connectCluster(settings, signal)

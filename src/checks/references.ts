@@ -8,7 +8,7 @@ import {
   serversOf,
 } from '../config/index.ts'
 import { type Reporter, type Suggestion, suggester } from '../findings/index.ts'
-import { quote, quoteAll, repeats } from '../text/index.ts'
+import { quote, quoteSome, repeats } from '../text/index.ts'
 import type { Checks, Context } from './check.ts'
 import { checkPrefixes } from './prefixes.ts'
 import {
@@ -159,8 +159,6 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
     }
 }
 
-const MAX_LISTED = 12
-
 /** Suggestions and hints for words not in `names`. */
 function chooser(
   names: ReadonlySet<string>,
@@ -168,8 +166,7 @@ function chooser(
   add: string,
 ): (word: string) => Suggestion & { hint: string } {
   if (names.size === 0) return () => ({ hint: add })
-  const rest = names.size > MAX_LISTED ? ` and ${names.size - MAX_LISTED} more` : ''
-  const hint = `${what}: ${quoteAll([...names].slice(0, MAX_LISTED))}${rest}`
+  const hint = `${what}: ${quoteSome([...names])}`
   const suggest = suggester([...names])
   return (word) => ({ ...suggest(word), hint })
 }

@@ -12,7 +12,7 @@ import { dirname } from 'node:path'
 import { maskSecrets, secretsIn } from '../checks/practice/leaked-secrets.ts'
 import { type Finding, formatText } from '../findings/index.ts'
 import { replaceFile } from '../store/file.ts'
-import { plural, printable, printableJson } from '../text/index.ts'
+import { firstOf, plural, printable, printableJson } from '../text/index.ts'
 
 /** Whether a stream should be coloured: by `NO_COLOR` and `FORCE_COLOR`, else only on a terminal. */
 export function wantsColor(stream: { isTTY?: boolean | undefined }, env = process.env): boolean {
@@ -88,9 +88,7 @@ export function writeNew(files: ReadonlyMap<string, string>, force = false): voi
   const taken = [...files.keys()].filter((path) => isThere(path))
   if (taken.length > 0 && !force) {
     const verb = plural(taken.length, 'exists', 'exist')
-    const names = taken.slice(0, 5).join(', ')
-    const more = taken.length > 5 ? ` and ${taken.length - 5} more` : ''
-    throw new Error(`${names}${more} already ${verb}; nothing was written`)
+    throw new Error(`${firstOf(taken, 5).join(', ')} already ${verb}; nothing was written`)
   }
   const done: string[] = []
   try {

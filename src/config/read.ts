@@ -75,7 +75,7 @@ function repairedOf(read: SchemaFile, { file, text }: Source): Repaired | undefi
 }
 
 /** More findings of one file do not help its author. */
-const MAX_FINDINGS = 1000
+export const MAX_FINDINGS = 1000
 
 /** Sorted, and cut where there are too many, with a finding that says so. */
 export function limited(findings: readonly Finding[], file: string): Finding[] {

@@ -7,7 +7,7 @@ import { shorten } from '../text/index.ts'
 import type { AskToken, FetchedToken } from './token-cache.ts'
 
 /** Maximum characters of a token: longer ones could not be masked in answers. */
-const MAX_TOKEN = 8_000
+export const MAX_TOKEN = 8_000
 /** Lifetime in seconds of a token without `expires_in` (RFC 6749, 5.1). */
 const DEFAULT_LIFETIME = 300
 

@@ -44,8 +44,6 @@ export interface ToolIndex {
 
 /** How fast further occurrences of a word stop counting (BM25's k1). */
 const K1 = 4.5
-/** Queries of one search. */
-const MAX_QUERIES = 5
 /** Initial capacity in words. */
 const INITIAL_WORDS = 1_024
 /** Maximum penalty for the part of the query that a tool does not match. */
@@ -117,7 +115,7 @@ export function* indexSteps(tools: readonly SearchableTool[]): Steps<ToolIndex> 
     search(query, search) {
       if (typeof query === 'string') return searchOne(query, search).hits
       const limit = Math.max(search.limit, MERGED_RESULTS)
-      const rankings = query.slice(0, MAX_QUERIES).map((text) => searchOne(text, { ...search, limit }))
+      const rankings = query.map((text) => searchOne(text, { ...search, limit }))
       return merged(rankings, order).slice(0, search.limit)
     },
     explain: (query, at) => explained(readQuery(wordsOfQuery(query), known, meanings), tools[at]!),

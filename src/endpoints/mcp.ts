@@ -14,7 +14,7 @@ import {
 } from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
 import { type Connection, guardsOfCommands, type HttpRequest } from '../net/index.ts'
-import { counted, quote } from '../text/index.ts'
+import { counted, firstOf, quote } from '../text/index.ts'
 import {
   type Definition,
   handshakeRefused,
@@ -100,13 +100,8 @@ async function greet(
 function faultsOf(tools: JsonObject[]): string[] {
   const faults: string[] = []
   repairedList('tools', { tools }, (_, name, fault) => faults.push(`${quote(name)}: ${fault}`))
-  return faults.length > MOST_FAULTS
-    ? [...faults.slice(0, MOST_FAULTS), `and ${faults.length - MOST_FAULTS} more`]
-    : faults
+  return firstOf(faults)
 }
-
-/** Maximum list faults shown. */
-const MOST_FAULTS = 10
 
 /**
  * All declarations of a server that models read.

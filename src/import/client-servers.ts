@@ -1,6 +1,6 @@
 import { foreignFile } from '../config/foreign-file.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
-import { shellWords } from '../text/index.ts'
+import { firstOf, shellWords } from '../text/index.ts'
 import { bridged, type ClientServer, oauthOf } from './bridges.ts'
 import { tracked } from './unread.ts'
 
@@ -45,8 +45,6 @@ export function clientServers(root: Json, file: string): ClientServers | { fault
   return made
 }
 
-/** Maximum names in a note. */
-const MAX_NAMES = 8
 /** The key of a client's prompts for variables, which become environment variables. */
 const PROMPTS = 'inputs'
 
@@ -67,10 +65,7 @@ function addUnread(
     else if (at < 0 && path[0] !== PROMPTS && path[0] !== '$schema') others.push(`\`${path.join('.')}\``)
   }
   if (others.length === 0) return
-  const more = others.length - MAX_NAMES
-  made.notes.push(
-    `not imported: ${others.slice(0, MAX_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
-  )
+  made.notes.push(`not imported: ${firstOf(others).join(', ')}`)
 }
 
 const SERVER_MAPS = new Set(['mcpServers', 'servers'])

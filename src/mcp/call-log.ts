@@ -2,6 +2,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, SessionRecord } from '../telemetry/metrics.ts'
 import { errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
 import type { Span, Tracer } from '../telemetry/trace.ts'
+import { shorten } from '../text/index.ts'
 import type { Answer } from './answer.ts'
 import type { CallEnd, RequestContext } from './context.ts'
 import type { Request, Revision } from './protocol.ts'
@@ -55,8 +56,6 @@ export interface AuditSink {
   session(id: string, callLog: CallLog, context: RequestContext): () => void
 }
 
-/** Clients choose names, so only this many characters are logged. */
-const MAX_NAME = 200
 /**
  * Logs and counts finished requests for all backends. Tool calls are logged at `info`, other methods at `debug`,
  * failures at `warn`, except cancellations.
@@ -97,7 +96,7 @@ export class LoggedRequest {
     const level = levelOf(outcome, isTool)
     if (!log.isLevelEnabled(level)) return
     const { outcome: _, tool: __, denied: ___, code: ____, ...why } = end
-    const name = typeof params.name === 'string' ? params.name.slice(0, MAX_NAME) : undefined
+    const name = typeof params.name === 'string' ? shorten(params.name, 200) : undefined
     const { caller, callerName = caller, address, requestId } = this.context
     const line = {
       tenant,

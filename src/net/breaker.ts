@@ -12,9 +12,11 @@ interface BreakerRules {
 
 /** Milliseconds after the first failure that is waited for. */
 const FIRST_PAUSE = 250
+/** Milliseconds at most between two attempts to reach something. */
+export const LONGEST_PAUSE = 30_000
 
 /** Rules for starts: a single failure may be chance. */
-const OF_STARTS: BreakerRules = { failures: 2, pause: FIRST_PAUSE, longest: 30_000 }
+const OF_STARTS: BreakerRules = { failures: 2, pause: FIRST_PAUSE, longest: LONGEST_PAUSE }
 
 /** After a pause, one attempt tests whether the upstream works again; until its result no other is sent. */
 export type BreakerState = 'closed' | 'half-open' | 'open'
@@ -135,8 +137,8 @@ export function pauseOf(failures: number, first: number, longest: number): numbe
  * Milliseconds until something that failed is tried again, with jitter: things that failed together are not all tried
  * again at the same moment.
  * @param failures before this one
- * @param longest milliseconds
+ * @param longest milliseconds. Default 30,000
  */
-export function retryPause(failures: number, longest: number): number {
+export function retryPause(failures: number, longest = LONGEST_PAUSE): number {
   return pauseOf(failures, FIRST_PAUSE, longest) * (0.5 + Math.random() / 2)
 }

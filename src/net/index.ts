@@ -1,6 +1,13 @@
 /** HTTP as a client: connections, their faults, pauses between attempts, server-sent events. */
 export { type AddressClass, OwnAddresses } from './addresses.ts'
-export { Breaker, type BreakerChange, type BreakerState, pauseOf, retryPause } from './breaker.ts'
+export {
+  Breaker,
+  type BreakerChange,
+  type BreakerState,
+  LONGEST_PAUSE,
+  pauseOf,
+  retryPause,
+} from './breaker.ts'
 export { Cancellation, type CancelSignal } from './cancel.ts'
 export { fetchOnce, HttpClient } from './client.ts'
 export { ENCODINGS } from './decode.ts'

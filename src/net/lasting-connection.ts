@@ -3,12 +3,12 @@ import { retryPause } from './breaker.ts'
 
 /** Milliseconds between probes of a connection. */
 const PROBE = 30_000
+/** Milliseconds that a connection lasts at least, or it counts as a failed attempt. */
+const LASTED = 15_000
 
 interface LastingOptions<Connection> {
   /** Names it in reports of internal errors. */
   name: string
-  /** Milliseconds between attempts to connect at most. A connection that breaks sooner counts as a failed attempt. */
-  longestPause: number
   /**
    * @param attempt counts the failures since the last connection that lasted
    * @param signal aborts when the attempt or the connection is given up: then ends all that was made
@@ -33,7 +33,7 @@ export interface LastingConnection<Connection> {
 export function lastingConnection<Connection>(
   options: LastingOptions<Connection>,
 ): LastingConnection<Connection> {
-  const { name, longestPause, connect, probe, onUp, onDown } = options
+  const { name, connect, probe, onUp, onDown } = options
   let current: Connection | undefined
   let attempts = 0
   let isLost = false
@@ -48,10 +48,10 @@ export function lastingConnection<Connection>(
       if (own.signal.aborted) return
       own.abort()
       current = undefined
-      if (since !== undefined && performance.now() - since > longestPause) attempts = 0
+      if (since !== undefined && performance.now() - since > LASTED) attempts = 0
       if (!isLost) onDown(error)
       isLost = true
-      timer = setTimeout(begin, retryPause(attempts++, longestPause))
+      timer = setTimeout(begin, retryPause(attempts++))
     }
     let made: Connection
     try {

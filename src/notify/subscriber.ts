@@ -4,9 +4,6 @@ import type { Logger } from '../telemetry/log.ts'
 import { type ReloadMessage, readMessage } from './message.ts'
 import { brokerError, brokerLabel, connectRedis } from './redis.ts'
 
-/** Maximum milliseconds before reconnecting. */
-const LONGEST_PAUSE = 15_000
-
 export interface Receiver {
   /** Names the broker, without credentials. */
   readonly label: string
@@ -37,7 +34,6 @@ export function receiveReloads(
 
   const connection = lastingConnection({
     name: 'the broker of reload messages',
-    longestPause: LONGEST_PAUSE,
     async connect(attempt, signal, lose) {
       const redis = await connectRedis(settings, { attempt, guard, signal })
       redis.on('message', (_, text) => receive(text))

@@ -1,6 +1,7 @@
 import type { Tool } from '../config/index.ts'
 import { METHODS } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import { firstOf } from '../text/index.ts'
 import { querySeparator } from '../tools/argument-text.ts'
 import { POSITIONS } from '../tools/positions.ts'
 import { toolDefinition } from '../tools/schema.ts'
@@ -102,13 +103,8 @@ function attempt(source: Source, bounds: Bounds): MadeTool {
   return { tool, leftOut, size, config: new Map([...credentials.config, ...draft.config]) }
 }
 
-/** Maximum omitted names listed. */
-const MAX_NAMED = 5
-
 function namesText(unsaid: ReadonlySet<string>): string {
-  const names = [...unsaid].slice(0, MAX_NAMED).join(', ')
-  const more = unsaid.size - MAX_NAMED
-  return `the schema of members ${names}${more > 0 ? ` and ${more} more` : ''}`
+  return `the schema of members ${firstOf([...unsaid], 5).join(', ')}`
 }
 
 /** Adds credentials beside arguments, unless their place is taken. */

@@ -1,7 +1,7 @@
 import { LOGIN_PAGES } from '../credentials/oauth/pages.ts'
 import { isObject, type Json, mapMembers, parseVerbatim, stringify } from '../json/index.ts'
 import type { CallContents, CallRecorder, Exchange, LoggedRequest, RecordedCall } from '../mcp/index.ts'
-import { tokensIn } from '../text/index.ts'
+import { shorten, tokensIn } from '../text/index.ts'
 
 /** Maximum calls that are remembered, and characters of the contents of one call and of all. */
 export const MAX_CALLS = 500
@@ -11,7 +11,6 @@ const MAX_ALL_CONTENTS = 16 * 1024 * 1024
 export const MINUTES = 60
 const MINUTE = 60_000
 const METHODS = new Set(['tools/call', 'prompts/get', 'resources/read'])
-const MAX_NAME = 200
 
 /** Counts of one prefix in one minute. */
 export interface Minute {
@@ -81,7 +80,7 @@ export class Recorder implements CallRecorder, CallHistory {
         tenant,
         prefix,
         method: request.method,
-        name: String(params.name ?? params.uri).slice(0, MAX_NAME),
+        name: shorten(String(params.name ?? params.uri), 200),
         caller: context.callerName ?? context.caller ?? context.address,
         revision: call.revision,
         outcome: end.outcome,

@@ -5,9 +5,6 @@ import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { RequestReload, Watch } from './reloads.ts'
 
-/** Maximum milliseconds between attempts to read an unavailable store. */
-const LONGEST_PAUSE = 60_000
-
 interface WatchStoreOptions {
   /** Milliseconds between checks of the store's revision; 0: never checked. */
   poll: number
@@ -125,7 +122,7 @@ class PollingWatch implements StoreWatch {
   }
 
   private pause(): number {
-    return retryPause(this.failures++, LONGEST_PAUSE)
+    return retryPause(this.failures++)
   }
 
   private report(lost: boolean, error?: Error): void {

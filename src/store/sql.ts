@@ -267,8 +267,6 @@ function stored(row: Row & { text: string }, label: string): StoredConfiguration
 
 /** The PostgreSQL channel for change notifications; channels belong to one database. */
 const CHANNEL = 'plantgw_configuration'
-/** Maximum milliseconds before reconnecting. */
-const LONGEST_PAUSE = 30_000
 
 /** Notifies all listeners once the transaction is committed. */
 export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
@@ -284,7 +282,6 @@ export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
 export function listenForChanges(url: string, then: () => void): { close(): void } {
   return lastingConnection({
     name: 'the store of configurations',
-    longestPause: LONGEST_PAUSE,
     async connect(_attempt, signal, lose) {
       const { default: pg } = await import('pg')
       signal.throwIfAborted()

@@ -9,6 +9,12 @@ export function cut(text: string, length: number): string {
   return `${wellFormed(text.slice(0, length))}… (${text.length} characters in all)`
 }
 
+/** The first of many parts, and `and 3 more` for the others. @param most default 12 */
+export function firstOf(parts: readonly string[], most = 12): string[] {
+  const rest = parts.length - most
+  return rest > 0 ? [...parts.slice(0, most), `and ${rest} more`] : [...parts]
+}
+
 /** A value inside a sentence: in backticks, on one line, at most 60 characters of it. */
 export function quote(text: string): string {
   return `\`${shorten(text.replace(/\s+/g, ' '), 60)}\``
@@ -17,6 +23,11 @@ export function quote(text: string): string {
 /** Names inside a sentence, each in backticks: `` `a`, `b` ``. */
 export function quoteAll(words: readonly string[]): string {
   return words.map((word) => `\`${word}\``).join(', ')
+}
+
+/** The same of the first 12 of them, and how many more there are. */
+export function quoteSome(words: readonly string[]): string {
+  return firstOf(words.map((word) => `\`${word}\``)).join(', ')
 }
 
 /** The text with U+FFFD for every lone surrogate. */

@@ -2,8 +2,6 @@ import type { ListKind } from '../mcp/index.ts'
 import { retryPause } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 
-/** Maximum milliseconds between attempts to reach servers that are down. */
-const LONGEST_PAUSE = 30_000
 /** Milliseconds in which changes of the same list are announced together. */
 const BURST = 500
 
@@ -56,7 +54,7 @@ export class Absence {
     const again = () => {
       this.#findAll().catch(unexpected('a server that is down', () => this.#look()))
     }
-    this.#looking = setTimeout(again, retryPause(this.#looks++, LONGEST_PAUSE)).unref()
+    this.#looking = setTimeout(again, retryPause(this.#looks++)).unref()
   }
 
   async #findAll(): Promise<void> {

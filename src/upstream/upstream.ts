@@ -3,6 +3,7 @@ import type { BreakerSettings, Limits, Redact } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { shorten } from '../text/index.ts'
 import {
   chained,
   type Mask,
@@ -183,10 +184,10 @@ export class Upstream {
 
   /** Logs a declaration that clients cannot read, once. */
   #faulty(kind: string, name: string, fault: string): void {
-    const key = `${kind} ${name.slice(0, MAX_NAME)}: ${fault}`
+    const key = `${kind} ${shorten(name, 200)}: ${fault}`
     if (this.#faults.has(key) || this.#faults.size >= MAX_FAULTS) return
     this.#faults.add(key)
-    const about = { server: this.name, kind, name: name.slice(0, MAX_NAME), fault }
+    const about = { server: this.name, kind, name: shorten(name, 200), fault }
     this.log.warn(about, 'an MCP server declares what clients cannot read')
   }
 
@@ -405,7 +406,6 @@ const LASTING = 5_000
 
 /** Maximum declaration faults remembered, and characters of a name in them. */
 const MAX_FAULTS = 100
-const MAX_NAME = 200
 
 /** @returns a function that creates masks for the secrets of a configuration and those sent by a credential */
 function masksOf(

@@ -1,6 +1,6 @@
 import { type AuthorizeRule, asksForLogin, provesIssuers, type Router } from '../../config/index.ts'
 import { type Path, type Reporter, type Suggestion, suggester } from '../../findings/index.ts'
-import { quote, quoteAll, wildcards } from '../../text/index.ts'
+import { quote, quoteSome, wildcards } from '../../text/index.ts'
 import { type Context, toolNames } from '../check.ts'
 import { checkScopes, SCOPE } from './value-rules.ts'
 
@@ -10,9 +10,6 @@ const DEMANDS = ['scopes', 'claims', 'callers'] as const
 const MOST = 100
 const LONGEST = 256
 const MOST_WILDCARDS = 8
-/** Maximum names in a hint. */
-const MOST_LISTED = 12
-
 export function checkAuthorize(router: Router, report: Reporter, context: Context) {
   checkBound(router, report, context)
   const { authorize } = router
@@ -130,9 +127,7 @@ function checkTools(
         code: 'rule-without-effect',
         path: [...path, 'tools', j],
         message: `${quote(name)} stands for no tool of the router`,
-        hint: known.length
-          ? `Tools here: ${quoteAll(known.slice(0, MOST_LISTED))}`
-          : 'Add tools, or remove the rule',
+        hint: known.length ? `Tools here: ${quoteSome(known)}` : 'Add tools, or remove the rule',
         ...withoutFix(suggestTool(name)),
       })
 }

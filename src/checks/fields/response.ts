@@ -8,10 +8,7 @@ import {
   type ShapingFault,
   unmatched,
 } from '../../json/shaping/index.ts'
-import { nearest, quote, quoteAll } from '../../text/index.ts'
-
-/** Maximum names in a hint. */
-const MAX_LISTED = 12
+import { nearest, quote, quoteSome } from '../../text/index.ts'
 
 /** The value that masks must match. */
 interface Answers {
@@ -117,7 +114,7 @@ function checkMatches(
         list !== undefined
           ? `Write ${quote(`${list}[]`)}`
           : known.length
-            ? `It has ${quoteAll(known.slice(0, MAX_LISTED))}`
+            ? `It has ${quoteSome(known)}`
             : 'Remove it, or fix the path',
     })
   }

@@ -3,7 +3,7 @@ import type { Arg, Configuration, Tool } from '../../config/index.ts'
 import { eachSchema } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { ExactNumber, isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { plural, quote } from '../../text/index.ts'
+import { firstOf, plural, quote } from '../../text/index.ts'
 import type { Context } from '../check.ts'
 
 export function checkDefaults({ args, inputSchema }: Tool, report: Reporter) {
@@ -41,7 +41,6 @@ export function checkArgumentSchema(
 }
 
 /** Maximum names in a message. */
-const MAX_NAMES = 20
 
 /** One finding for the tools of a file, and one for their arguments. */
 export function checkMissing({ tools }: Configuration, report: Reporter, { isRepaired }: Context) {
@@ -55,10 +54,7 @@ export function checkMissing({ tools }: Configuration, report: Reporter, { isRep
       message:
         bare.length === 1
           ? `the tool ${quote(first[1].name)} has no description`
-          : `${bare.length} tools have no description: ${listed(
-              bare.map(([, { name }]) => quote(name)),
-              ', ',
-            )}`,
+          : `${bare.length} tools have no description: ${firstOf(bare.map(([, { name }]) => quote(name))).join(', ')}`,
       hint: 'Say in a sentence what it does: a model chooses it by that',
     })
   const args = shown.flatMap(([i, tool]) => {
@@ -69,11 +65,7 @@ export function checkMissing({ tools }: Configuration, report: Reporter, { isRep
   const count = args.reduce((sum, { bare }) => sum + bare.length, 0)
   if (count === 0) return
   const names = args.map(
-    ({ bare, tool }) =>
-      `${listed(
-        bare.map(({ name }) => quote(name)),
-        ', ',
-      )} of ${quote(tool.name)}`,
+    ({ bare, tool }) => `${firstOf(bare.map(({ name }) => quote(name))).join(', ')} of ${quote(tool.name)}`,
   )
   const [one] = args.length === 1 ? names : []
   report({
@@ -81,16 +73,11 @@ export function checkMissing({ tools }: Configuration, report: Reporter, { isRep
     path: args[0]!.path,
     message:
       one === undefined
-        ? `${count} arguments of ${args.length} tools have no description: ${listed(names, '; ')}`
+        ? `${count} arguments of ${args.length} tools have no description: ${firstOf(names).join('; ')}`
         : `the ${plural(count, 'argument')} ${one} ${plural(count, 'has', 'have')} no description`,
     hint: 'Say what a value means, and its form',
     severity: 'info',
   })
-}
-
-function listed(names: readonly string[], between: string): string {
-  const more = names.length - MAX_NAMES
-  return names.slice(0, MAX_NAMES).join(between) + (more > 0 ? ` and ${more} more` : '')
 }
 
 /** With an `inputSchema`, clients see that one. */

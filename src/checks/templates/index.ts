@@ -8,7 +8,7 @@ import {
   type ReadConfiguration,
   type Server,
 } from '../../config/index.ts'
-import { limited } from '../../config/read.ts'
+import { limited, MAX_FINDINGS } from '../../config/read.ts'
 import { type Finding, type Reporter, toFinding } from '../../findings/index.ts'
 import { type Memo, templateMemo, variablesRead } from '../../template/index.ts'
 import { atOnce, mapped, type Steps } from '../../text/index.ts'
@@ -16,9 +16,6 @@ import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.
 import { type Context, checkTemplate } from './template.ts'
 import { argumentsRead, checkUsage, meantBy, unusedMessage } from './usage.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
-
-/** Maximum findings of one file. */
-const MAX_FINDINGS = 1000
 
 /**
  * Finds problems in the templates of a readable configuration: errors for certain failures, warnings for code that may fail.

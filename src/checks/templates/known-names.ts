@@ -1,7 +1,7 @@
 import { type FindingCode, type Severity, suggest } from '../../findings/index.ts'
 import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Span } from '../../template/index.ts'
-import { canonicalHeader, nearest, quoteAll } from '../../text/index.ts'
+import { canonicalHeader, nearest, quoteSome } from '../../text/index.ts'
 import { CALLER_FIELDS, REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
@@ -160,7 +160,6 @@ function checkHeader(root: string, name: string, at: Span, report: TemplateRepor
 }
 
 const MAX_COMPARED = 500
-const MAX_LISTED = 12
 
 interface Misspelt {
   code: FindingCode
@@ -183,7 +182,7 @@ function misspelt(
 ) {
   const names = [...known].slice(0, MAX_COMPARED)
   const { suggestion, fix } = suggest(name, names, also)
-  const list = `${quoteAll(names.slice(0, MAX_LISTED))}${names.length > MAX_LISTED ? ', …' : ''}`
+  const list = quoteSome(names)
   report({
     code,
     at,

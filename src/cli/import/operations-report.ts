@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Variable } from '../../import/secret-variables.ts'
 import type { Imported, ListedOperation } from '../../openapi/index.ts'
-import { counted, groupBy, printableLines, shorten } from '../../text/index.ts'
+import { counted, firstOf, groupBy, printableLines, shorten } from '../../text/index.ts'
 import { columns, jsonText } from '../output.ts'
 import { finish, type OutputFlags, type Report, reasons } from './report.ts'
 
@@ -98,11 +98,10 @@ function variablesOf({ configurations }: Imported, values: ReadonlyMap<string, s
 
 /** Standard output holds only one configuration. */
 function tooManyText({ imported, configurations }: Imported): string {
-  const names = configurations.map(({ prefix, tools }) => `  ${prefix}  ${counted(tools.length, 'tool')}`)
+  const names = configurations.map(({ prefix, tools }) => `${prefix}  ${counted(tools.length, 'tool')}`)
   return [
     `${counted(imported, 'tool')} are too many for one list of tools, so they are split into ${names.length} configurations:`,
-    ...names.slice(0, 20),
-    ...(names.length > 20 ? [`  and ${names.length - 20} more`] : []),
+    ...firstOf(names, 20).map((line) => `  ${line}`),
     'Write them to a folder with -o, or select fewer operations with --tag, --include and --exclude.',
   ].join('\n')
 }

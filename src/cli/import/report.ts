@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Source } from '../../config/index.ts'
 import type { Finding } from '../../findings/index.ts'
 import type { Variable } from '../../import/secret-variables.ts'
-import { printableLines, shellWord } from '../../text/index.ts'
+import { firstOf, printableLines, shellWord } from '../../text/index.ts'
 import { formatOption } from '../options.ts'
 import { columns, jsonText, printFindings, writeNew } from '../output.ts'
 import { ownCommand } from '../own-command.ts'
@@ -71,7 +71,6 @@ export function refuse({ findings, fault }: Unusable, { file, text }: Source, wh
 }
 
 /** Maximum examples for each reason, and maximum reasons. */
-const MAX_EXAMPLES = 3
 const MAX_REASONS = 12
 
 /**
@@ -173,9 +172,7 @@ export function reasons(all: [reason: string, what: string][], verb: string): st
   for (const [reason, what] of all) byReason.set(reason, [...(byReason.get(reason) ?? []), what])
   const sorted = [...byReason].sort((a, b) => b[1].length - a[1].length)
   const lines = sorted.slice(0, MAX_REASONS).flatMap(([reason, what]) => {
-    const more = what.length > MAX_EXAMPLES ? [`and ${what.length - MAX_EXAMPLES} more`] : []
-    const examples = [...what.slice(0, MAX_EXAMPLES), ...more]
-    return [`  ${what.length} ${verb}: ${reason}`, ...examples.map((one) => `      ${one}`)]
+    return [`  ${what.length} ${verb}: ${reason}`, ...firstOf(what, 3).map((one) => `      ${one}`)]
   })
   if (sorted.length > MAX_REASONS)
     lines.push(`  and ${sorted.length - MAX_REASONS} more reasons: --format json lists all`)

@@ -4,7 +4,7 @@ import type { Finding } from '../../findings/index.ts'
 import { CLIENT_NAMES, TOKEN_ENV } from '../../import/clients/index.ts'
 import { CONSOLE } from '../../server/console/layout.tsx'
 import type { Logger } from '../../telemetry/log.ts'
-import { counted, printableLines, shellWord, withoutEndSlashes } from '../../text/index.ts'
+import { counted, firstOf, printableLines, shellWord, withoutEndSlashes } from '../../text/index.ts'
 import { table } from '../output.ts'
 
 /** Flags of `serve` that other commands need too. */
@@ -92,15 +92,13 @@ export function printedRoutes({ routes }: Pick<Table, 'routes'>): string {
 
 /** Why `serve` refuses to start if other machines could reach routers without authentication, with the alternatives. */
 export function refusal(open: readonly Finding[]): string {
-  const named = open.slice(0, 10).map(({ file, range, message }) => {
+  const named = open.map(({ file, range, message }) => {
     const { line, column } = range?.start ?? {}
-    return `  ${[file, line, column].filter((part) => part !== undefined).join(':')}: ${message}`
+    return `${[file, line, column].filter((part) => part !== undefined).join(':')}: ${message}`
   })
-  const rest = open.length - named.length
   const lines = [
     'plantgw: not started: other machines could call tools without saying who they are',
-    ...named,
-    ...(rest > 0 ? [`  and ${rest} more`] : []),
+    ...firstOf(named, 10).map((line) => `  ${line}`),
     'Do one of these:',
     '  - add `auth` to these routers; `plantgw explain open-router` shows how',
     '  - have clients show a certificate (mTLS): `tls: {cert, key, clientCa}` in the settings',

@@ -16,7 +16,7 @@ import type { Credentials as CredentialSettings } from '../../config/model.ts'
 import { visible } from '../../mcp/visible.ts'
 import { NetFault, urlFault } from '../../net/index.ts'
 import { shorten } from '../../text/index.ts'
-import { wordsOf } from '../token-endpoint.ts'
+import { MAX_TOKEN, wordsOf } from '../token-endpoint.ts'
 
 /**
  * The MCP SDK, which finds authorization servers as MCP orders it and checks their answers (RFC 7591, 7636, 8414, 8707, 9207,
@@ -140,9 +140,6 @@ export async function clientAuthentication(
     if (client_secret !== undefined && method.endsWith('post')) form.set('client_secret', client_secret)
   }
 }
-
-/** Maximum characters of a token: longer ones could not be masked in answers. */
-const MAX_TOKEN = 8_000
 
 /** @throws LoginError for tokens that cannot be sent, or not masked */
 export function soundTokens(who: string, tokens: OAuthTokens): OAuthTokens {

@@ -18,8 +18,6 @@ export interface FoundTool {
   words: readonly Match[]
 }
 
-/** Characters that are shown of a name, of a description in a list and on its page, and of a definition. */
-const MAX_NAME = 200
 const MAX_DESCRIPTION = 1_000
 const MAX_TEXT = 10_000
 const MAX_DEFINITION = 100_000
@@ -83,7 +81,7 @@ function ItemLink({ prefix, kind, item }: LinkProps) {
   const name = String(item[kind.key])
   return (
     <a href={at('tools', { prefix, [kind.name]: name })}>
-      <code>{shorten(name, MAX_NAME)}</code>
+      <code>{shorten(name, 200)}</code>
     </a>
   )
 }
@@ -142,7 +140,7 @@ export function ItemPage({ prefix, kind, item, given, canRender, mayCall }: Item
   const name = String(item[kind.key])
   const forms = kind.name === 'tool' ? ['plantgw call', ...(canRender ? ['plantgw render'] : [])] : []
   return (
-    <Page title={shorten(name, MAX_NAME)} page="tools">
+    <Page title={shorten(name, 200)} page="tools">
       <p>
         <a href={at('tools', { prefix: prefix.prefix, kind: kind.name })}>
           {kind.title} of <code>{prefix.prefix}</code>

@@ -9,11 +9,9 @@ import {
   listKinds,
   type Message,
 } from '../../mcp/index.ts'
-import { retryPause } from '../../net/index.ts'
+import { LONGEST_PAUSE, retryPause } from '../../net/index.ts'
 import { ownNotification } from './channel.ts'
 
-/** Maximum milliseconds between attempts to reopen a stream. */
-const LONGEST_PAUSE = 30_000
 /** Milliseconds after which a stream that ends counts as successful, and is reopened at once. */
 const STEADY = 5_000
 
@@ -88,7 +86,7 @@ export class LastingStream {
     this.#lost = true
     if (performance.now() - this.#openedAt >= STEADY) this.#failures = 0
     this.#openedAt = Number.NaN
-    const own = retryPause(this.#failures++, LONGEST_PAUSE)
+    const own = retryPause(this.#failures++)
     await pause(Math.min(Math.max(own, least), LONGEST_PAUSE), this.signal)
     return !this.signal.aborted
   }
