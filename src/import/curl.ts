@@ -69,6 +69,11 @@ function addRequest(
   options: readonly CurlOption[],
 ): void {
   const shown = withoutSecrets(url.slice(0, 80))
+  const [address = ''] = url.replace(/^[a-z]+:\/\//i, '').split(/[/?#]/, 1)
+  if (address.split('@').at(-1)!.includes('$')) {
+    made.skipped.push({ operation: shown, reason: 'its address is a variable of the shell: write it out' })
+    return
+  }
   const isPlain = options.some(([name]) => name === 'globoff')
   if (
     !isPlain &&
@@ -117,8 +122,8 @@ function requestOf(url: string, options: readonly CurlOption[]): ExampleRequest 
       : `${before}${before.includes('?') ? '&' : '?'}${inQuery}${fragment === undefined ? '' : `#${fragment}`}`
   const request = requestTo(asked, { method: method.toUpperCase(), headers, body, login: loginOf(options) })
   if (!request) return undefined
-  // Text in braces is a placeholder.
-  const path = request.path.replace(/%7B([A-Za-z_]\w*)%7D/gi, '{$1}')
+  // Text in braces is a placeholder, and so is a variable of the shell.
+  const path = request.path.replace(/%7B([A-Za-z_]\w*)%7D|\$([A-Z_][A-Z0-9_]*)/g, '{$1$2}')
   return { ...request, path, ...(has('location', 'location-trusted') && { follows: true }) }
 }
 

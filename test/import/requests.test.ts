@@ -279,6 +279,7 @@ describe('command lines of curl', () => {
     ],
     ["curl https://example.org/a -d '{}'", { body: {} }, 'POST https://example.org/a', '{}'],
     ["curl https://example.org/a -d ''", {}, 'POST https://example.org/a'],
+    ['curl "https://me:$P@example.org/$ID/$count"', { ID: 'a' }, 'GET https://example.org/a/%24count'],
     [
       'curl https://example.org/a -d \'{"operationName":"A","query":"query A {a} query B {b}"}\'',
       {},
@@ -373,6 +374,7 @@ describe('command lines of curl', () => {
       ['wget https://example.org', /does not begin with `curl`/],
       ['curl', /no URL/],
       ['curl ftp://example.org', /not a URL of HTTP/],
+      ['curl "https://$HOST/a"', /its address is a variable of the shell/],
       ['curl ftp://me:s3cret@example.org', /^ftp:\/\/me:…@example.org is not/],
       ['curl --url=https://example.org', /no option `--url=…`/],
       ['curl https://example.org --next -X DELETE', /no URL/],
