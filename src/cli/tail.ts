@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import type { SettingsFlags } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { ownEvents } from '../net/index.ts'
+import { adminFault, pageText } from '../notify/api.ts'
 import { at } from '../server/console/layout.tsx'
 import { printable } from '../text/index.ts'
 import { adminPage } from './ask-admin.ts'
@@ -28,38 +29,43 @@ export function tailCommand(exit: (code: number) => void): Command {
 async function tail(flags: TailFlags): Promise<number> {
   const { settings, wrongUse } = loadSettings(flags.settings, flags)
   if (!settings) return wrongUse ? 2 : 1
-  const { url, socket } = adminPage(flags.url ?? adminUrlOf(settings), at('events'))
+  const page = adminPage(flags.url ?? adminUrlOf(settings), at('events'))
   const token = settings.admin?.token
   const options: RequestOptions = {
     headers: {
       accept: 'text/event-stream',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     },
-    ...(socket !== undefined && { socketPath: socket }),
+    ...(page.socket !== undefined && { socketPath: page.socket }),
   }
-  try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const get = url.protocol === 'https:' ? getHttps : getHttp
-      get(url, options, resolve).on('error', reject)
-    })
-    const isStream = response.headers['content-type']?.startsWith('text/event-stream')
-    if (response.statusCode !== 200 || !isStream) {
-      response.destroy()
-      const why =
-        response.statusCode === 401
-          ? 'it requires the admin token: give its settings with --settings'
-          : `it answered with the status ${response.statusCode}, and has no console: check --url, and \`admin.listen\` of its settings`
-      throw new Error(`${url.href}: ${why}`)
-    }
-    process.stderr.write(`following the calls of ${url.origin}\n`)
-    for await (const { event, data } of ownEvents(response.setEncoding('utf8')))
-      if (event === 'call')
-        process.stdout.write(`${flags.format === 'json' ? data : lineOf(JSON.parse(data))}\n`)
-    return 0
-  } catch (error) {
-    process.stderr.write(`plantgw: ${printable((error as Error).message)}\n`)
-    return 1
+  const unreachable = (error: unknown) => {
+    throw adminFault(error, page)
   }
+  const response = await connected(page.url, options).catch(unreachable)
+  const isStream = response.headers['content-type']?.startsWith('text/event-stream')
+  if (response.statusCode !== 200 || !isStream) {
+    response.destroy()
+    const why =
+      response.statusCode === 401
+        ? 'it requires the admin token: give its settings with --settings'
+        : `it answered with the status ${response.statusCode}, and has no console: check --url, and \`admin.listen\` of its settings`
+    throw new Error(`${pageText(page)}: ${why}`)
+  }
+  process.stderr.write(`following the calls of ${page.url.origin}\n`)
+  await printCalls(response, flags.format).catch(unreachable)
+  return 0
+}
+
+function connected(url: URL, options: RequestOptions): Promise<IncomingMessage> {
+  const get = url.protocol === 'https:' ? getHttps : getHttp
+  return new Promise((resolve, reject) => {
+    get(url, options, resolve).on('error', reject)
+  })
+}
+
+async function printCalls(response: IncomingMessage, format: string): Promise<void> {
+  for await (const { event, data } of ownEvents(response.setEncoding('utf8')))
+    if (event === 'call') process.stdout.write(`${format === 'json' ? data : lineOf(JSON.parse(data))}\n`)
 }
 
 /** `12:30:05 /shop get_order ok 12 ms alice`, in the local time. */

@@ -1,5 +1,5 @@
 import { type Notifier, reloadTarget } from '../config/index.ts'
-import { fetchOnce, type Guard, type HttpAnswer, NetFault, serverMessage } from '../net/index.ts'
+import { fetchOnce, type Guard, type HttpAnswer, netFault, serverMessage } from '../net/index.ts'
 import { type Notified, type ReloadAnswer, reloadText } from './reload-answer.ts'
 
 /**
@@ -52,7 +52,7 @@ function read(text: string): ReloadAnswer {
 /** A page of the gateway itself: at its URL, or behind the Unix socket of `admin.listen`. */
 export interface AdminUrl {
   url: URL
-  socket?: string
+  socket?: string | undefined
 }
 
 /** Why a Unix socket cannot be connected to. */
@@ -79,10 +79,16 @@ export async function askGateway(
   const connection = socket === undefined ? {} : { socketPath: socket }
   const sent = { ...request, origin, path: pathname + search }
   // Milliseconds: a reload of many configurations takes its time.
-  return fetchOnce(sent, { timeout: 60_000, maxSize, guard }, connection).catch((fault) => {
-    const why = fault instanceof NetFault ? SOCKET_FAULTS[fault.code ?? ''] : undefined
-    throw socket === undefined || why === undefined ? fault : new Error(`unix:${socket}: ${why}`)
+  return fetchOnce(sent, { timeout: 60_000, maxSize, guard }, connection).catch((error) => {
+    throw adminFault(error, { url, socket })
   })
+}
+
+/** Says why a gateway's own pages cannot be reached. */
+export function adminFault(error: unknown, { url, socket }: AdminUrl): Error {
+  const fault = netFault(error, url.origin)
+  const why = socket === undefined ? undefined : SOCKET_FAULTS[fault.code]
+  return why === undefined ? fault : new Error(`unix:${socket}: ${why}`)
 }
 
 /** Names the page to people, without a query. */

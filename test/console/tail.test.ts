@@ -51,6 +51,11 @@ test('serve prints a link to the console, and tail prints calls as they end', {
   await run(t, ['call', '/a', 'x\u001b[31m\u202e', '--settings', 'plantgw.yaml'], { cwd })
   await tail.until(/ x\ufffd\[31m\ufffd /)
   const refused = await run(t, ['tail', '--url', `http://127.0.0.1:${port}`], { cwd: temporaryFolder(t) })
-  assert.equal(refused.code, 1)
+  assert.equal(refused.code, 2)
   assert.match(refused.stderr, /requires the admin token/)
+  const nowhere = await run(t, ['tail', '--url', `unix:${cwd}/none`], { cwd })
+  assert.deepEqual(
+    [nowhere.code, nowhere.stderr],
+    [2, `plantgw: unix:${cwd}/none: there is no such socket\n`],
+  )
 })
