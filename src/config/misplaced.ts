@@ -147,8 +147,9 @@ export function adviseOn(error: ErrorObject, path: Path, loaded: LoadedSchema): 
       SYNONYMS[own]!.some((one) => plain(one) === word) &&
       properties[own] &&
       !(own in given) &&
-      // An object is not meant as a list.
-      (resolved(properties[own], loaded)?.type !== 'array' || Array.isArray(value)),
+      // An object is not meant as a list, nor a list of objects as one of names.
+      (resolved(properties[own], loaded)?.type !== 'array' ||
+        (Array.isArray(value) && misfit(value, resolved(properties[own], loaded)!) === 0)),
   )
   const same = synonym ?? Object.keys(properties).find((own) => plain(own) === word)
   if (same !== undefined) return { suggestion: same, fix: { was: key, now: same }, means: same }
