@@ -75,7 +75,7 @@ export class Rates {
     private readonly everywhere: readonly RateRule[] = [],
     private readonly shared?: SharedBuckets,
     private readonly now?: () => number,
-    private readonly share: Share = { worker: 1, workers: 1 },
+    private readonly share: WorkerShare = { worker: 1, workers: 1 },
   ) {}
 
   /** @returns the rates of a route; undefined: none */
@@ -165,7 +165,7 @@ export function rateMessage({ retryAfter }: Excess): string {
 }
 
 /** The place of a worker among those that share the limits. */
-export interface Share {
+export interface WorkerShare {
   /** From 1 on. */
   worker: number
   workers: number
@@ -175,12 +175,12 @@ export interface Share {
 const DIVIDED = ['maxSessions', 'maxCallsPerPrefix', 'maxFailedLogins'] as const
 
 /** The part of a worker in a limit. All parts add up to the limit; where it is smaller than the number of workers, each has 1. */
-function partOf(limit: number, { worker, workers }: Share): number {
+function partOf(limit: number, { worker, workers }: WorkerShare): number {
   return Math.max(1, Math.floor(limit / workers) + (worker <= limit % workers ? 1 : 0))
 }
 
 /** The limits of a worker. @param share absent: there is one process */
-export function partsOf(limits: ServerLimits, share: Share | undefined): ServerLimits {
+export function partsOf(limits: ServerLimits, share: WorkerShare | undefined): ServerLimits {
   const parts = { ...limits }
   for (const name of DIVIDED) {
     const limit = limits[name]

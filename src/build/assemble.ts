@@ -177,7 +177,7 @@ async function classify(
       old.file === file &&
       (!configuration || (old.stamp ?? '') === stampOf(file, configuration, text, context))
     if (configuration && !isUnchanged) {
-      // A broken one too, so that one run reports everything.
+      // A broken one too, so that one run reports allFindings.
       const own = old?.resiliences ? { ...context, kept: old.resiliences } : context
       const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, own)
       findings.push(...found)
@@ -207,7 +207,7 @@ function ranked(candidates: readonly Candidate[]): Candidate[] {
  * All findings of a first load, including clashes with a configuration that is also broken otherwise, which
  * would only show once that is fixed.
  */
-export function everything({ findings }: Reading, made: readonly Finding[]): Finding[] {
+export function allFindings({ findings }: Reading, made: readonly Finding[]): Finding[] {
   return sortFindings(unique([...findings, ...made]))
 }
 

@@ -19,7 +19,7 @@ import { HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/log.ts'
 import { withoutEndSlashes } from '../text/index.ts'
 import { adviceOn, type PracticeOptions } from './advice.ts'
-import { assemble, everything } from './assemble.ts'
+import { allFindings, assemble } from './assemble.ts'
 import type { Loaded, Prepared } from './types.ts'
 
 export interface CheckOptions {
@@ -95,7 +95,7 @@ async function examine(
     proxies: new Map(),
   }
   const { findings, prepared } = await assemble(reading, new Map(), context)
-  return { findings: everything(reading, findings), sources: new Map(reading.sources), prepared }
+  return { findings: allFindings(reading, findings), sources: new Map(reading.sources), prepared }
 }
 
 /** Paths that the gateway keeps for itself. */

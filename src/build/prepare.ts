@@ -25,7 +25,6 @@ import { connectionOf, connectionStamp } from '../tools/connection.ts'
 import { compilePrompts, compileToolsSteps, type Problem, type Tools } from '../tools/index.ts'
 import type { Skills } from '../tools/skills/index.ts'
 import { compileDefinition } from '../upstream/definition.ts'
-import { answeringMany, answeringOne, overridesKeep, type Place, toolsKeep } from './answering.ts'
 import {
   type AssembleContext,
   contextFor,
@@ -35,18 +34,19 @@ import {
   readsFiles,
 } from './prepare-context.ts'
 import { routeAuth } from './route-auth.ts'
+import { backendOfMany, backendOfOne, overridesKeep, type Place, toolsKeep } from './route-backend.ts'
 import { discoveryOf, wordsOf } from './route-discovery.ts'
 import { cardDocument, serverCard } from './server-card.ts'
 import { skillsOf, skillsStampOf } from './skills-folder.ts'
 import type {
-  Answering,
   Chosen,
-  Kept,
+  KeptResilience,
   LinkContext,
   Listing,
   Prepared,
   PreparedServer,
   Route,
+  RouteBackend,
 } from './types.ts'
 
 interface Found {
@@ -73,7 +73,7 @@ function* prepare(
       found.set(key, { finding: made, ofTemplate: problem.ofTemplate ?? false })
     }
   }
-  const resiliences = new Map<string, Kept>()
+  const resiliences = new Map<string, KeptResilience>()
   const ofText = { configuration, variables: lazy(() => variablesUsed(text, context.env)) }
   const servers = new Map<string, PreparedServer>([
     ...(yield* httpServers(ofText, skills, context, lasting, resiliences, report)),
@@ -92,20 +92,20 @@ function* prepare(
       authenticated: authenticate !== undefined,
       context: lasting,
     }
-    const route = (answering: Answering, chosen: readonly Chosen[]): Route => {
+    const route = (backend: RouteBackend, chosen: readonly Chosen[]): Route => {
       const rest = { ...policyOf(router, place, chosen), ...(authenticate && { authenticate }), ...auth }
-      const made = { ...answering, ...rest, ...presented }
+      const made = { ...backend, ...rest, ...presented }
       return { ...made, pipeline: pipelineFor(made) }
     }
     if (typeof router.server !== 'string') {
-      const make: Listing['make'] = (chosen, linking) => route(answeringMany(chosen, place, linking), chosen)
+      const make: Listing['make'] = (chosen, linking) => route(backendOfMany(chosen, place, linking), chosen)
       listings.push({ router, make })
       continue
     }
     const server = servers.get(router.server)
     if (server) {
       const alone = { server, member: WHOLE }
-      routes.push(route(answeringOne(alone, place, context), [alone]))
+      routes.push(route(backendOfOne(alone, place, context), [alone]))
     }
   }
   const credentials = [...configuration.servers, ...configuration.mcpServers].flatMap(
@@ -173,7 +173,7 @@ function resilienceOf(
   configuration: Configuration,
   server: Server,
   { kept, createResilience }: OwnContext,
-): Kept | undefined {
+): KeptResilience | undefined {
   const { name, tenant } = configuration
   const { retry, breaker, ...rest } = server
   const retries = retry ?? configuration.tools.some((tool) => tool.retry)
@@ -216,7 +216,7 @@ function policyOf(
   router: Router,
   { configuration, tenant, context }: Place,
   chosen: readonly Chosen[],
-): Omit<Route, keyof Answering | 'access' | 'pipeline'> {
+): Omit<Route, keyof RouteBackend | 'access' | 'pipeline'> {
   const prefix = pathOf(router.prefix)
   const { ssePrefix = router.prefix } = router
   const isBelow = context.publicUrl !== undefined && new URL(context.publicUrl).pathname !== '/'
@@ -256,7 +256,7 @@ function* httpServers(
   skills: Skills,
   context: OwnContext,
   lasting: PlaceContext,
-  resiliences: Map<string, Kept>,
+  resiliences: Map<string, KeptResilience>,
   report: ReportProblems,
 ): Steps<Compiled> {
   const { prompts, problems } = compilePrompts(configuration, context)

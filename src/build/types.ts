@@ -47,8 +47,8 @@ export interface BuildOptions {
   skipInvalid?: boolean
 }
 
-/** A proxy and its key: a proxy is reused while its key stays the same. */
-export interface Served {
+/** A proxy that is served; a reload keeps it while its key stays the same. */
+export interface ServedProxy {
   key: string
   proxy: McpProxy
   /** Names of the servers behind it. */
@@ -56,17 +56,17 @@ export interface Served {
 }
 
 /** State of an upstream of HTTP tools: it is reused while its key stays the same. */
-export interface Kept extends UpstreamLabels {
+export interface KeptResilience extends UpstreamLabels {
   key: string
   resilience: Resilience
 }
 
 /** The backend of a route. */
-export interface Answering {
+export interface RouteBackend {
   /** Absent where nothing is served. */
   backend?: Backend
   /** The backend as a proxy, if there are MCP servers behind it. */
-  proxy?: Served
+  proxy?: ServedProxy
   /** HTTP tools that share the prefix with proxied servers. */
   local?: ToolsBackend | undefined
   /** Names of its HTTP tools, in order. */
@@ -113,7 +113,7 @@ export interface LinkContext {
   /** Absent when configurations are only checked. */
   createProxy?: typeof createProxy
   /** Currently served proxies, by key, for reuse. */
-  proxies: ReadonlyMap<string, Served>
+  proxies: ReadonlyMap<string, ServedProxy>
 }
 
 /** Credential required of a caller: none, a bearer token, or a login at an authorization server. */
@@ -129,7 +129,7 @@ export interface PublicDocument {
 }
 
 /** A prefix and its backend. */
-export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
+export interface Route extends Omit<RoutePolicy, keyof RouteBackend>, RouteBackend {
   /** Prefix of `/sse` and `/message`. Default: the prefix. */
   ssePrefix: string
   /** `/sse` announces a relative message URL, because `publicUrl` has a path that a proxy may strip. */
@@ -177,7 +177,7 @@ export interface Prepared {
   /** Logins of the operator that its servers need; absent: none. */
   logins?: readonly ServerLogin[]
   /** Retry and breaker state of its servers of HTTP tools, by key; absent: none has any. */
-  resiliences?: ReadonlyMap<string, Kept>
+  resiliences?: ReadonlyMap<string, KeptResilience>
   /** Announces its changes. */
   notifier?: Notifier
   /** Guard of the notifier's connections. */
@@ -195,7 +195,7 @@ export interface Table {
   /** By `ssePrefix`, for `/sse` and `/message`. */
   sseRoutes: ReadonlyMap<string, Route>
   /** Every proxy, by key. */
-  proxies: ReadonlyMap<string, Served>
+  proxies: ReadonlyMap<string, ServedProxy>
   /** By `id`. */
   prepared: ReadonlyMap<string, Prepared>
 }

@@ -86,7 +86,7 @@ export interface Cluster extends Tickets, Omit<Members, 'others'> {
  * Secrets for seals: those of the replicas, else a random one for the life of the process.
  * @param cluster of the settings; absent: the gateway is alone
  */
-export function secretsOf(
+export function sealSecretsOf(
   cluster: { secret: string; acceptedSecret?: string | undefined } | undefined,
 ): readonly string[] {
   if (!cluster) return [randomBytes(32).toString('base64url')]
@@ -98,7 +98,7 @@ export function createCluster(
   { secret, acceptedSecret, advertise }: ClusterSettings,
   options: ForwarderOptions & Pick<SealOptions, 'onForeign'> & Pick<MembersOptions, 'onMet'>,
 ): Cluster {
-  const secrets = secretsOf({ secret, acceptedSecret })
+  const secrets = sealSecretsOf({ secret, acceptedSecret })
   const hops = createHops(secrets, advertise)
   const { send, head, close } = createForwarder(hops, options)
   const { onForeign, onMet } = options

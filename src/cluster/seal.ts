@@ -27,12 +27,12 @@ export function keyOf(secret: string, label: string): Buffer {
 }
 
 /** Public mark that distinguishes secrets. */
-function markOf(secret: string): string {
+function secretMark(secret: string): string {
   return keyOf(secret, 'mark').subarray(0, 6).toString('base64url')
 }
 
 export function createSeal({ secrets, onForeign = () => {} }: SealOptions, label: string): Seal {
-  const keys = new Map(secrets.map((secret) => [markOf(secret), keyOf(secret, label)]))
+  const keys = new Map(secrets.map((secret) => [secretMark(secret), keyOf(secret, label)]))
   const [[mark, key]] = [...keys] as [[string, Buffer]]
   return {
     close(text, bound) {

@@ -86,7 +86,7 @@ export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluste
     learn: (other) => outer?.learn(other),
     forget: (owner) => outer?.forget(owner),
     isWorker: (owner) => workerIn(owner) !== undefined,
-    placeOf: (key) => workerAddress(gateway, placeOf(key, workers)?.origin ?? origin),
+    placeOf: (key) => workerAddress(gateway, workerOf(key, workers)?.origin ?? origin),
     follow(all) {
       workers = all
     },
@@ -97,7 +97,7 @@ export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluste
 }
 
 /** Rendezvous hashing of worker numbers: when a worker ends, only its keys move, until it is replaced. */
-function placeOf(key: string, workers: readonly WorkerPlace[]): WorkerPlace | undefined {
+function workerOf(key: string, workers: readonly WorkerPlace[]): WorkerPlace | undefined {
   const weightOf = ({ worker }: WorkerPlace) => createHash('sha256').update(`${worker} ${key}`).digest('hex')
   const weighed = workers.map((place) => ({ place, weight: weightOf(place) }))
   return weighed.sort((a, b) => (a.weight < b.weight ? 1 : -1))[0]?.place

@@ -2,7 +2,7 @@ import type { Locate, Notifier, Path, ReadConfiguration, Settings, StorageSettin
 import { type Finding, type FindingCode, finding } from '../findings/index.ts'
 import { readTls } from '../net/index.ts'
 import { pidFault } from '../notify/pidfile.ts'
-import { askRedis } from '../notify/redis.ts'
+import { pingRedis } from '../notify/redis.ts'
 import { installCommand } from '../text/packages.ts'
 
 /** A text with the positions of its values. */
@@ -105,9 +105,7 @@ export async function connectionFindings(
     asked.set(key, answer)
     const fault = await answer
     if (fault === undefined) return []
-    return [
-      at(place, code, [...path, ...member], fault.message, use.type === 'lowdb' ? undefined : hintOf(fault)),
-    ]
+    return [at(place, code, [...path, ...member], fault.message, 'file' in use ? undefined : hintOf(fault))]
   })
   return (await Promise.all(found)).flat()
 }
@@ -115,7 +113,7 @@ export async function connectionFindings(
 function questionOf(use: Used['use'], path: Path): Question | undefined {
   if ('redis' in use && use.redis && use.type === 'redis') {
     const { redis } = use
-    const ask = () => askRedis(redis)
+    const ask = () => pingRedis(redis)
     return { key: JSON.stringify(redis), code: 'broker-unreachable', member: ['redis', 'addr'], ask }
   }
   const code = 'database-unreachable'
@@ -124,7 +122,7 @@ function questionOf(use: Used['use'], path: Path): Question | undefined {
     const ask = async () => (await import('../store/database.ts')).ping(type, url)
     return { key: `${type} ${url}`, code, member: ['url'], ask }
   }
-  if (use.type !== 'lowdb' || path.length > 1) return undefined
+  if (!('file' in use) || path.length > 1) return undefined
   return { key: JSON.stringify(use), code, member: ['file'], ask: () => readFileStore(use) }
 }
 

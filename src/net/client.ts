@@ -9,13 +9,13 @@ import { guardedConnector, guardedLookup, judgeBehindProxy, judgeLiteral } from 
 import type { ClientTls } from './tls-files.ts'
 import type {
   AnswerHeaders,
+  ConnectOptions,
   FetchOptions,
   HttpAnswer,
   HttpClientOptions,
   HttpRequest,
   OpenOptions,
   ProxyAddress,
-  Route,
   StreamedAnswer,
 } from './types.ts'
 
@@ -26,7 +26,7 @@ const SOON = 20
 /** Methods that may be sent again without harm. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Sends HTTP requests, and keeps connections alive between them: one pool for each origin and route. */
+/** Sends HTTP requests, and keeps connections alive between them: one pool for each origin and way to connect. */
 export class HttpClient {
   /** The longest unused first. */
   private readonly pools = new Map<string, Dispatcher>()
@@ -126,10 +126,10 @@ export class HttpClient {
     await Promise.all(this.draining)
   }
 
-  private poolOf(origin: string, route: Route): Dispatcher {
-    const { connectTimeout = this.options.connectTimeout, proxy, tls, guard } = route
-    const key = `${origin} ${connectTimeout} ${guard ? guard.key : ''}${proxy || tls ? keyOf(route) : ''}`
-    const pool = this.pools.get(key) ?? this.connect(origin, connectTimeout, route)
+  private poolOf(origin: string, options: ConnectOptions): Dispatcher {
+    const { connectTimeout = this.options.connectTimeout, proxy, tls, guard } = options
+    const key = `${origin} ${connectTimeout} ${guard ? guard.key : ''}${proxy || tls ? keyOf(options) : ''}`
+    const pool = this.pools.get(key) ?? this.connect(origin, connectTimeout, options)
     this.pools.delete(key)
     const [oldest] = this.pools.size >= this.options.maxOrigins ? this.pools : []
     if (oldest) this.retire(...oldest)
@@ -146,7 +146,7 @@ export class HttpClient {
     this.draining.add(closed)
   }
 
-  private connect(origin: string, timeout: number, { proxy, tls, guard }: Route): Dispatcher {
+  private connect(origin: string, timeout: number, { proxy, tls, guard }: ConnectOptions): Dispatcher {
     const { buildConnector, Pool } = pools()
     const { maxSockets, headersTimeout, socketPath } = this.options
     // A stream may be silent for as long as it likes; an answer that is read whole has a time-out of its own.
@@ -160,8 +160,8 @@ export class HttpClient {
   }
 }
 
-/** Key of a route other than the plain one, so that different identities never share a connection. */
-function keyOf({ proxy, tls }: Route): string {
+/** Key of a proxy and a TLS identity, so that different identities never share a connection. */
+function keyOf({ proxy, tls }: ConnectOptions): string {
   return ` ${JSON.stringify([proxy ? [proxyUrl(proxy), proxy.username, proxy.password] : null, tls?.key])}`
 }
 
@@ -194,7 +194,7 @@ function proxyUrl({ type, host, port }: ProxyAddress): string {
   return `${type}://${name}:${port}`
 }
 
-interface ProxiedRoute extends Route {
+interface ProxyConnectOptions extends ConnectOptions {
   /** Milliseconds to connect to the proxy. */
   timeout: number
   proxy: ProxyAddress
@@ -204,7 +204,7 @@ interface ProxiedRoute extends Route {
 function proxied(
   origin: string,
   options: Pool.Options,
-  { timeout, proxy, tls, guard }: ProxiedRoute,
+  { timeout, proxy, tls, guard }: ProxyConnectOptions,
 ): Dispatcher {
   const uri = proxyUrl(proxy)
   if (guard) {

@@ -23,7 +23,8 @@ function isLoopbackV6(address: string): boolean {
  */
 export function urlFault(text: string): 'form' | 'insecure' | undefined {
   if (!URL.canParse(text)) return 'form'
-  const { protocol, username, password, hostname, hash } = new URL(text)
+  const url = new URL(text)
+  const { protocol, username, password, hash } = url
   if (username || password || hash || (protocol !== 'https:' && protocol !== 'http:')) return 'form'
-  return protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, '')) ? undefined : 'insecure'
+  return protocol === 'https:' || isHere(url) ? undefined : 'insecure'
 }

@@ -59,15 +59,15 @@ export interface Connection {
   tls?: ClientTls | undefined
 }
 
-/** Where the connection of a request comes from. */
-export interface Route extends Connection {
+/** How the connection of a request is made. */
+export interface ConnectOptions extends Connection {
   /** Milliseconds. Default: the client's. */
   connectTimeout?: number | undefined
   /** Judges the addresses that are connected to. Absent: all are good. */
   guard?: Guard | undefined
 }
 
-export interface FetchOptions extends Route {
+export interface FetchOptions extends ConnectOptions {
   /** Milliseconds for the whole answer. */
   timeout: number
   /** When that time began, of `performance.now()`. Default: now. */
@@ -79,7 +79,7 @@ export interface FetchOptions extends Route {
   reservation?: ByteReservation | undefined
 }
 
-export interface OpenOptions extends Route {
+export interface OpenOptions extends ConnectOptions {
   /** Milliseconds of silence in a body that is no event stream. Default: the client's. */
   bodyTimeout?: number
   signal?: CancelSignal | undefined

@@ -171,7 +171,7 @@ export async function publish(settings: RedisSettings, text: string, guard?: Gua
  * Connects, logs in and subscribes to the topic for a moment; nothing is sent.
  * @throws BrokerError
  */
-export async function askRedis(settings: RedisSettings): Promise<void> {
+export async function pingRedis(settings: RedisSettings): Promise<void> {
   const redis = await connectRedis(settings)
   try {
     await redis.subscribe(settings.topic)

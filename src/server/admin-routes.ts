@@ -27,8 +27,8 @@ import { consolePage, isConsole } from './console-routes.ts'
 import { wantsPage } from './front-page.ts'
 import { clientAddress, otherEndOf, type Proxies } from './http-context.ts'
 import type { Reloads } from './reloads.ts'
-import { TableRefused } from './shared-parts.ts'
 import { type Status, shownFinding } from './status.ts'
+import { TableRefused } from './workers.ts'
 
 export interface AdminRoutesParts {
   bind: ListenAddress

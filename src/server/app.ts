@@ -16,7 +16,7 @@ import { clientAddress, HttpContext, HttpRequestHead, otherEndOf, type Proxies }
 import type { LoginPages } from './login-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
-import type { Elsewhere } from './shared-parts.ts'
+import type { Elsewhere } from './workers.ts'
 
 /** The plant store and its paths. */
 interface Plants {

@@ -27,7 +27,7 @@ import type { Outcome } from '../telemetry/outcome.ts'
 import { seldom } from '../telemetry/seldom.ts'
 import { printableJson, shorten } from '../text/index.ts'
 import type { PinRecord } from '../upstream/index.ts'
-import type { Edit } from './console/asked.ts'
+import type { Edit } from './console/request.ts'
 import type { OnReload } from './reloads.ts'
 
 /** Receives the events of the audit log. It holds a file, so close it. */

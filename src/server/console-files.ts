@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Files of the console for browsers, and their media types. */
+/** Files of the console for browsers, and their media types; found by the depth of this file, which is that of the bundle. */
 export const CONSOLE_FILES: Readonly<Record<string, string>> = {
   'browser.css': 'text/css; charset=UTF-8',
   'browser.js': 'text/javascript; charset=UTF-8',

@@ -16,15 +16,15 @@ import type { Endpoint, HttpContext } from './http-context.ts'
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   mcp: {
     allow: 'POST, GET, DELETE, OPTIONS',
-    serve: (context, registry) => serveMcp(context, facing(context, registry)),
+    serve: (context, registry) => serveMcp(context, mcpEndpoint(context, registry)),
   },
   sse: {
     allow: 'GET, OPTIONS',
-    serve: (context, registry) => serveSse(context, facing(context, registry), messagesAt(context)),
+    serve: (context, registry) => serveSse(context, mcpEndpoint(context, registry), messagesAt(context)),
   },
   message: {
     allow: 'POST, OPTIONS',
-    serve: (context, registry) => serveMessage(context, facing(context, registry)),
+    serve: (context, registry) => serveMessage(context, mcpEndpoint(context, registry)),
   },
 }
 
@@ -35,7 +35,7 @@ function messagesAt({ outerPrefix, route, path }: HttpContext): string {
   return path.endsWith('/') ? '../message' : 'message'
 }
 
-export function facing(
+export function mcpEndpoint(
   { route, caller }: Pick<HttpContext, 'route' | 'caller'>,
   registry: SessionRegistry,
 ): McpEndpoint {

@@ -1,45 +1,35 @@
-import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import { html } from 'hono/html'
 import { HttpResponse } from '../access/http-response.ts'
 import type { Table } from '../build/types.ts'
 import { nearest } from '../text/index.ts'
 import { CONSOLE } from './console/layout.tsx'
-import { HTML, pageHeaders } from './page-headers.ts'
+import { type Html, plainPages } from './page.ts'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
 h1{font-size:1.4rem}code{font-size:.9em;overflow-wrap:anywhere}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}a{color:#8ab4f8}}`
 
-type Html = ReturnType<typeof html>
-
-const styleHash = createHash('sha256').update(STYLE).digest('base64')
+const PAGES = plainPages('plantgw', STYLE, "; form-action 'none'")
 
 /** Whether a browser asks, for its user. */
 export function wantsPage(accept = ''): boolean {
   return /\btext\/html\b/.test(accept)
 }
 
-/** The page needs only its own style, and must not be framed. */
-const PAGE_HEADERS = {
-  ...HTML,
-  ...pageHeaders(`style-src 'sha256-${styleHash}'; form-action 'none'`),
-  'referrer-policy': 'no-referrer',
-}
-
-/** The page at `/`. @param served addresses of endpoints; undefined: hidden */
+/** The body of the page at `/`. @param served addresses of endpoints; undefined: hidden */
 function frontPage(served: readonly string[] | undefined): Html {
   const list = served?.length
     ? html`<ul>${served.map((path) => html`<li><code>${path}</code></li>`)}</ul>`
     : ''
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>plantgw</title><style>${STYLE}</style></head>
-<body><h1>plantgw</h1>
+  return html`<h1>plantgw</h1>
 <p>This is an MCP gateway. Give an MCP client one of its endpoints: the prefix of a router followed by <code>/mcp</code>.</p>
 ${list}
 ${served ? html`<p><a href="${CONSOLE}">Console</a></p>` : ''}
-</body></html>`
+`
 }
+
+const PAGE_HEADERS = { ...PAGES.headers, 'referrer-policy': 'no-referrer' }
 
 const WHAT = 'an endpoint is the prefix of a router followed by /mcp, /sse or /message'
 
@@ -53,7 +43,7 @@ export function nothingHere({ req }: Context, table: Table | undefined): HttpRes
   const served = table && { served: all.slice(0, 100) }
   if (path === '/' && (method === 'GET' || method === 'HEAD')) {
     if (wantsPage(req.header('accept')))
-      return new HttpResponse(200, PAGE_HEADERS, String(frontPage(served?.served)))
+      return new HttpResponse(200, PAGE_HEADERS, PAGES.text(frontPage(served?.served)))
     return HttpResponse.json({ name: 'plantgw', message: `This is an MCP gateway: ${WHAT}`, ...served })
   }
   const close = nearest(path, all)

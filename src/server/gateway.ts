@@ -49,9 +49,9 @@ import {
   reportRefusedRates,
   resilienceFactory,
 } from './reported-refusals.ts'
-import type { Elsewhere, ServingStatus, Shared, Workers } from './shared-parts.ts'
 import { type StatusParts, servingStatus, statusSteps } from './status.ts'
 import { connectStdio } from './stdio-context.ts'
+import type { Elsewhere, ServingStatus, Shared, Workers } from './workers.ts'
 
 export interface GatewayOptions extends LiveOptions {
   /** In a worker: state shared with the others. */

@@ -1,4 +1,4 @@
-import { assemble, everything, type Reading } from '../build/assemble.ts'
+import { allFindings, assemble, type Reading } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare-context.ts'
@@ -6,7 +6,7 @@ import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
 import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
 import type { BuildOptions, Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
-import { secretsOf } from '../cluster/index.ts'
+import { sealSecretsOf } from '../cluster/index.ts'
 import { type Env, qualifiedName, type ReadConfigurationsResult } from '../config/index.ts'
 import { loginName } from '../credentials/oauth/flow.ts'
 import type { LoginState, ServerLogin } from '../credentials/oauth/server-login.ts'
@@ -15,7 +15,7 @@ import type { SessionRegistry } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { createProxy, type McpProxy, type OtherWorkers, SharedServers } from '../upstream/index.ts'
-import type { Workers } from './shared-parts.ts'
+import type { Workers } from './workers.ts'
 
 export interface LiveOptions extends BuildOptions {
   /** Called when a reload begins. */
@@ -53,27 +53,8 @@ export interface Connection {
   up: boolean
 }
 
-type Heard = Pick<
-  AssembleContext,
-  | 'onCall'
-  | 'onSession'
-  | 'onUnanswered'
-  | 'onUpstreamCall'
-  | 'onUpstreamSession'
-  | 'onStream'
-  | 'onPinChange'
-  | 'onRedacted'
-  | 'auditSink'
-  | 'onLogin'
-  | 'recorder'
-  | 'tracer'
-  | 'rates'
-  | 'createResilience'
->
-
-interface Hears extends Heard {
-  onOutboundRefusal: (refusal: OutboundRefusal) => void
-}
+/** Parts of the process that each table uses: receivers of events, rates, resilience. */
+type Lasting = Omit<AssembleContext, keyof ReturnType<typeof contextOf> | 'http' | 'proxies'>
 
 /** The served table and its replacement. It holds connections and processes, so close it. */
 export class LiveTable {
@@ -94,7 +75,7 @@ export class LiveTable {
   private readonly issuers: KnownIssuers
   /** Constant for the process, because ids survive reloads. */
   private readonly sealSecrets: readonly string[]
-  private readonly hears: Heard
+  private readonly lasting: Lasting
   /** Checks outbound connections of configurations. */
   readonly outbound: Outbound
   private readonly servers: SharedServers
@@ -104,11 +85,11 @@ export class LiveTable {
   constructor(
     private readonly options: LiveOptions,
     private readonly registry: SessionRegistry,
-    { onOutboundRefusal, ...hears }: Hears,
+    { onOutboundRefusal, ...lasting }: Lasting & { onOutboundRefusal: (refusal: OutboundRefusal) => void },
   ) {
-    this.hears = hears
+    this.lasting = lasting
     this.servers = new SharedServers(options.otherWorkers)
-    this.sealSecrets = options.sealSecrets ?? secretsOf(options.settings.cluster)
+    this.sealSecrets = options.sealSecrets ?? sealSecretsOf(options.settings.cluster)
     this.env = options.env
     this.outbound = new Outbound(options.settings, onOutboundRefusal)
     this.issuers = new KnownIssuers({ http: this.http, log: options.log })
@@ -227,7 +208,7 @@ export class LiveTable {
       outbound: this.outbound,
       issuers: this.issuers,
       sealSecrets: this.sealSecrets,
-      ...this.hears,
+      ...this.lasting,
       createProxy,
       servers: this.servers,
       proxies: before.proxies,
@@ -238,7 +219,7 @@ export class LiveTable {
     const isSame = Object.values(changes).every((names) => names.length === 0)
     const { generation = before.generation + 1 } = reading
     const table = isSame ? before : buildTable(generation, prepared)
-    const found = strict ? everything(reading, made.findings) : made.findings
+    const found = strict ? allFindings(reading, made.findings) : made.findings
     const commit = () => {
       this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
       this.table = table
@@ -274,7 +255,7 @@ export async function previewTable(
   const outbound = new Outbound(options.settings)
   const context = { ...contextOf(options, options.env), http, outbound, proxies: new Map() }
   const { prepared, findings } = await assemble(reading, new Map(), context)
-  const found = options.skipInvalid ? findings : everything(reading, findings)
+  const found = options.skipInvalid ? findings : allFindings(reading, findings)
   return { table: buildTable(1, prepared), findings: found, sources: reading.sources }
 }
 

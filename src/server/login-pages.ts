@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Context } from 'hono'
 import { html } from 'hono/html'
 import { parse } from 'hono/utils/cookie'
@@ -24,7 +24,7 @@ import type { Vault } from '../credentials/oauth/vault.ts'
 import { type RequestHeaders, readBody } from '../mcp/index.ts'
 import { StoreError } from '../store/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { HTML, pageHeaders } from './page-headers.ts'
+import { type Html, plainPages } from './page.ts'
 
 interface LoginPagesParts {
   vault: Vault
@@ -206,21 +206,12 @@ const MAX_FORM = 1024
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;margin:3rem auto;max-width:32rem;padding:0 1rem;color:#222;background:#fff}h1{font-size:1.3rem}input,button{font:inherit;padding:.4rem .7rem}.bad{color:#b00020}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}.bad{color:#ff8a80}}'
-const styleHash = createHash('sha256').update(STYLE).digest('base64')
 /** Browsers apply `form-action` to the redirect to the authorization server, too, so it is not set. */
-const PAGE_HEADERS = {
-  ...HTML,
-  ...pageHeaders(`style-src 'sha256-${styleHash}'`),
-  'cache-control': 'no-store',
-}
-
-type Html = ReturnType<typeof html>
+const PAGES = plainPages('plantgw: login', STYLE)
+const PAGE_HEADERS = { ...PAGES.headers, 'cache-control': 'no-store' }
 
 function page(status: number, content: Html): HttpResponse {
-  const text = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>plantgw: login</title><style>${STYLE}</style></head>
-<body><main><h1>Login</h1>${content}</main></body></html>`
-  return new HttpResponse(status, PAGE_HEADERS, String(text))
+  return new HttpResponse(status, PAGE_HEADERS, PAGES.text(html`<main><h1>Login</h1>${content}</main>`))
 }
 
 function cookieOf(header = ''): string | undefined {

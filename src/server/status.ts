@@ -7,7 +7,7 @@ import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
 import type { LiveTable, LoginStatus } from './live.ts'
 import type { PastReload } from './reloads.ts'
-import type { ServingStatus, WorkerStatus } from './shared-parts.ts'
+import type { ServingStatus, WorkerStatus } from './workers.ts'
 
 /** The state of the gateway, as answered by `GET /_status`. Times are ISO 8601 in UTC, ages whole seconds. */
 export interface Status {

@@ -17,7 +17,7 @@ import {
   StdioConnection,
   UnservedSpans,
 } from '../mcp/index.ts'
-import { facing } from './endpoints.ts'
+import { mcpEndpoint } from './endpoints.ts'
 import { newRequestId } from './http-context.ts'
 
 /** One line of standard input as a request to a route, from a single anonymous caller. */
@@ -156,7 +156,7 @@ export function connectStdio(
   return new StdioConnection({
     endpoint() {
       const route = routeNow()
-      return route && facing({ route, caller: undefined }, registry)
+      return route && mcpEndpoint({ route, caller: undefined }, registry)
     },
     async arrive(line) {
       last = routeNow() ?? last

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LoggedRequest } from '../../src/mcp/index.ts'
-import { boundedStream } from '../../src/server/console/asked.ts'
 import { expanded } from '../../src/server/console/items.ts'
+import { boundedStream } from '../../src/server/console/request.ts'
 import { Recorder } from '../../src/server/recorder.ts'
 
 const LINK = 'https://gw.example/_login/Abcdefghijklmnopqrstuvwxyz'

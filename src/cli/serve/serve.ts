@@ -2,9 +2,9 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import type { Guarded } from '../../access/connection-limits.ts'
+import { withOneEndpoint } from '../../build/one-endpoint.ts'
 import { fromPaths } from '../../build/source.ts'
 import type { Reload, Table } from '../../build/types.ts'
-import { withWhole } from '../../build/whole.ts'
 import type { Env, Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import { takePidFile, writeReload } from '../../notify/pidfile.ts'
@@ -220,7 +220,7 @@ async function start({
   const given = watched?.source ?? files
   const source =
     stdio && flags.prefix === undefined
-      ? withWhole(typeof given === 'function' ? given : fromPaths(given), { ...settings, log })
+      ? withOneEndpoint(typeof given === 'function' ? given : fromPaths(given), { ...settings, log })
       : given
   let receivers: Receivers | undefined
   const onTable = (table: Table) => receivers?.follow(table)

@@ -8,16 +8,11 @@ import { connectionCount } from '../../access/connection-limits.ts'
 import { networkOf } from '../../access/quota.ts'
 import { changed, EMPTY_TABLE } from '../../build/table.ts'
 import type { Prepared, Reload, Table } from '../../build/types.ts'
-import { MAX_REPLICAS, secretsOf } from '../../cluster/index.ts'
+import { MAX_REPLICAS, sealSecretsOf } from '../../cluster/index.ts'
 import type { Env, Settings } from '../../config/index.ts'
 import { pauseOf } from '../../net/index.ts'
 import type { Gateway } from '../../server/gateway.ts'
-import {
-  type ReloadedWorkers,
-  TableRefused,
-  type WorkerStatus,
-  type Workers,
-} from '../../server/shared-parts.ts'
+import { type ReloadedWorkers, TableRefused, type WorkerStatus, type Workers } from '../../server/workers.ts'
 import { type Counted, folded, withoutGauges } from '../../telemetry/counted.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { OWN_BIN } from '../own-command.ts'
@@ -144,7 +139,7 @@ export class Pool implements Workers {
     const settings = { ...given, workers: String(workerCount(given)) }
     const secret = randomBytes(32).toString('base64url')
     const run = randomBytes(6).toString('base64url')
-    this.begins = { settings, version, secret, run, sealSecrets: secretsOf(settings.cluster) }
+    this.begins = { settings, version, secret, run, sealSecrets: sealSecretsOf(settings.cluster) }
     this.failure.catch(() => {})
   }
 

@@ -4,8 +4,16 @@ import { isObject, type JsonObject, stringify } from '../../json/index.ts'
 import { Cancellation, type RecordedCall } from '../../mcp/index.ts'
 import type { CallContext } from '../../tools/index.ts'
 import { requestText } from '../../tools/request-text.ts'
-import { type Asked, boundedStream, HEADERS, MAX_UNREAD, objectIn, refusal, routesOf } from './asked.ts'
 import { expanded, ITEM_KINDS, type ItemKind } from './items.ts'
+import {
+  boundedStream,
+  type ConsoleRequest,
+  HEADERS,
+  MAX_UNREAD,
+  objectIn,
+  refusal,
+  routesOf,
+} from './request.ts'
 
 /** Parameters of `render`, `call` and `complete`. */
 interface Wanted {
@@ -20,11 +28,11 @@ interface Wanted {
 const NO_HEADER =
   'Authorization must be one line of ASCII, such as `Bearer` and a token: look for quotes that were pasted'
 
-async function wanted(asked: Asked): Promise<Wanted | HttpResponse> {
-  const value = await objectIn(asked.c)
+async function wanted(request: ConsoleRequest): Promise<Wanted | HttpResponse> {
+  const value = await objectIn(request.c)
   if (value instanceof HttpResponse) return value
   const { prefix, arguments: given = {}, authorization } = value
-  const route = routesOf(asked).find((one) => (one.prefix || '/') === prefix)
+  const route = routesOf(request).find((one) => (one.prefix || '/') === prefix)
   const kind = ITEM_KINDS.find((one) => typeof value[one.name] === 'string')
   if (!route || !kind) return refusal(404, 'There is no such prefix or tool')
   if (!isObject(given)) return refusal(400, 'The arguments must be an object')
@@ -34,8 +42,8 @@ async function wanted(asked: Asked): Promise<Wanted | HttpResponse> {
 }
 
 /** The request that a call would send, which is not sent. */
-export async function render(asked: Asked): Promise<HttpResponse> {
-  const found = await wanted(asked)
+export async function render(request: ConsoleRequest): Promise<HttpResponse> {
+  const found = await wanted(request)
   if (found instanceof HttpResponse) return found
   const tool = found.kind.name === 'tool' ? found.route.httpTool?.(found.name) : undefined
   if (!tool) return refusal(404, 'Only requests of HTTP tools can be shown')
@@ -46,31 +54,31 @@ export async function render(asked: Asked): Promise<HttpResponse> {
 }
 
 /** Values that a server proposes for an argument of a prompt or template. */
-export async function complete(asked: Asked): Promise<HttpResponse> {
-  const { parts } = asked
-  const found = await wanted(asked)
+export async function complete(request: ConsoleRequest): Promise<HttpResponse> {
+  const { parts } = request
+  const found = await wanted(request)
   if (found instanceof HttpResponse) return found
   if (!parts.calls) return refusal(403, 'Calls from the console are off')
   const { route, kind, name, given, authorization, value } = found
   const ref = kind.name === 'prompt' ? { type: 'ref/prompt', name } : { type: 'ref/resource', uri: name }
   const argument = String(value.argument)
   const params = { ref, argument: { name: argument, value: String(given[argument] ?? '') } }
-  const request = { prefix: route.prefix, method: 'completion/complete', params, authorization }
-  const { result } = await parts.source.ask(request)
+  const method = 'completion/complete'
+  const { result } = await parts.source.ask({ prefix: route.prefix, method, params, authorization })
   const completion = isObject(result) && isObject(result.completion) ? result.completion : {}
   const values = Array.isArray(completion.values) ? completion.values.slice(0, 100) : []
   return HttpResponse.json({ values }, 200, HEADERS)
 }
 
 /** Calls a tool, gets a prompt or reads a resource: a line of JSON for each message, and a last one for the answer. */
-export async function call(asked: Asked): Promise<HttpResponse> {
-  const { parts, c } = asked
+export async function call(request: ConsoleRequest): Promise<HttpResponse> {
+  const { parts, c } = request
   if (!parts.calls) return refusal(403, 'Calls from the console are off')
-  const found = await wanted(asked)
+  const found = await wanted(request)
   if (found instanceof HttpResponse) return found
   const { route, kind, authorization, value } = found
   const params = paramsOf(found)
-  // The page has it from the server, which would have to be asked again.
+  // The page has it from the server, which would have to be request again.
   const inputSchema = isObject(value.schema) ? value.schema : undefined
   const body = boundedStream(async (send, signal) => {
     let recorded: RecordedCall | undefined

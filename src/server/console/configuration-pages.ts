@@ -5,9 +5,9 @@ import type { Finding } from '../../findings/index.ts'
 import { StoreError } from '../../store/index.ts'
 import { unifiedDiff } from '../../text/unified-diff.ts'
 import type { Place, Saved } from '../configuration-texts.ts'
-import { TableRefused } from '../shared-parts.ts'
-import { type Asked, HEADERS, missing, objectIn, page, refusal } from './asked.ts'
+import { TableRefused } from '../workers.ts'
 import { ConfigurationPage, ConfigurationsPage, DiffPage } from './configurations.tsx'
+import { type ConsoleRequest, HEADERS, missing, objectIn, page, refusal } from './request.ts'
 
 /** The answer to scripts after a change. */
 interface Outcome {
@@ -18,8 +18,8 @@ interface Outcome {
 }
 
 /** The served configurations, one of them, or a difference of its versions. */
-export async function configurations(asked: Asked): Promise<HttpResponse> {
-  const { parts, principal, query } = asked
+export async function configurations(request: ConsoleRequest): Promise<HttpResponse> {
+  const { parts, principal, query } = request
   const { texts } = parts
   const { tenant } = principal
   const status = await parts.status(principal)
@@ -33,7 +33,7 @@ export async function configurations(asked: Asked): Promise<HttpResponse> {
   if (kept instanceof StoreError) return missing('configurations', kept.message)
   if (!at || !kept) return missing('configurations', `There is no configuration ${query.name ?? query.place}`)
   const { from, to } = query
-  if (to !== undefined) return differenceOf(at, from, to, asked)
+  if (to !== undefined) return differenceOf(at, from, to, request)
   const { text, version, readOnly } = kept
   const found = await texts.check(at, text, tenant)
   const nonce = readOnly === undefined ? randomBytes(16).toString('base64') : undefined
@@ -62,7 +62,7 @@ async function differenceOf(
   at: Place,
   from: string | undefined,
   to: string,
-  { parts }: Asked,
+  { parts }: ConsoleRequest,
 ): Promise<HttpResponse> {
   const known = (await parts.texts.history(at)) ?? []
   const unknown = [from, to].find((one) => one !== undefined && known.every(({ version }) => version !== one))
@@ -74,11 +74,14 @@ async function differenceOf(
 }
 
 /** The place and the other texts of a POST. */
-async function changeOf(asked: Asked): Promise<{ at: Place; text: string; version: string } | HttpResponse> {
-  const value = await objectIn(asked.c)
+async function changeOf(
+  request: ConsoleRequest,
+): Promise<{ at: Place; text: string; version: string } | HttpResponse> {
+  const value = await objectIn(request.c)
   if (value instanceof HttpResponse) return value
   const { place, text = '', version } = value
-  const at = typeof place === 'string' ? asked.parts.texts.find({ place }, asked.principal.tenant) : undefined
+  const at =
+    typeof place === 'string' ? request.parts.texts.find({ place }, request.principal.tenant) : undefined
   if (!at) return refusal(404, 'There is no such configuration')
   if (typeof text !== 'string' || typeof version !== 'string')
     return refusal(400, 'The text and its version must be strings')
@@ -89,32 +92,32 @@ async function changeOf(asked: Asked): Promise<{ at: Place; text: string; versio
 const MAX_CHECKED = 256 * 1024
 
 /** Findings of a text that is being edited. */
-export async function check(asked: Asked): Promise<HttpResponse> {
-  const change = await changeOf(asked)
+export async function check(request: ConsoleRequest): Promise<HttpResponse> {
+  const change = await changeOf(request)
   if (change instanceof HttpResponse) return change
-  const { texts } = asked.parts
+  const { texts } = request.parts
   if (texts.readOnly !== undefined) return refusal(403, texts.readOnly)
   if (change.text.length > MAX_CHECKED)
     return refusal(422, `A text of more than ${MAX_CHECKED / 1024} KiB is checked only when you save it`)
-  const found = await texts.check(change.at, change.text, asked.principal.tenant)
+  const found = await texts.check(change.at, change.text, request.principal.tenant)
   if (typeof found === 'string') return refusal(422, found)
   const shown = found.map(({ severity, range, message, hint }) => ({ severity, range, message, hint }))
   return HttpResponse.json({ findings: shown }, 200, HEADERS)
 }
 
-export function save(asked: Asked): Promise<HttpResponse> {
-  return write('save', asked)
+export function save(request: ConsoleRequest): Promise<HttpResponse> {
+  return write('save', request)
 }
 
-export function rollback(asked: Asked): Promise<HttpResponse> {
-  return write('rollback', asked)
+export function rollback(request: ConsoleRequest): Promise<HttpResponse> {
+  return write('rollback', request)
 }
 
 /** Writes a text, or an older version of it, and serves what was written. */
-async function write(what: 'save' | 'rollback', asked: Asked): Promise<HttpResponse> {
-  const change = await changeOf(asked)
+async function write(what: 'save' | 'rollback', request: ConsoleRequest): Promise<HttpResponse> {
+  const change = await changeOf(request)
   if (change instanceof HttpResponse) return change
-  const { parts, principal, c } = asked
+  const { parts, principal, c } = request
   const { at, text, version } = change
   const { tenant, caller } = principal
   const by = { tenant, author: `${caller ?? 'administrator'} (console)` }
@@ -130,7 +133,7 @@ async function write(what: 'save' | 'rollback', asked: Asked): Promise<HttpRespo
     tenant: tenant ?? at.identity?.tenant,
     address: parts.addressOf(c),
   })
-  const { message, lines = [] } = await reloaded(asked)
+  const { message, lines = [] } = await reloaded(request)
   return answer(200, {
     version: made.version,
     message: `Saved as version ${made.version}. ${message}`,
@@ -139,15 +142,15 @@ async function write(what: 'save' | 'rollback', asked: Asked): Promise<HttpRespo
 }
 
 /** Reads all configurations again. */
-export async function reload(asked: Asked): Promise<HttpResponse> {
-  const value = await objectIn(asked.c)
+export async function reload(request: ConsoleRequest): Promise<HttpResponse> {
+  const value = await objectIn(request.c)
   if (value instanceof HttpResponse) return value
-  if (asked.principal.tenant !== undefined) return refusal(403, 'A reload concerns all tenants')
-  return answer(200, await reloaded(asked))
+  if (request.principal.tenant !== undefined) return refusal(403, 'A reload concerns all tenants')
+  return answer(200, await reloaded(request))
 }
 
 /** The changes and refusals of a reload, of the configurations that this administrator may see. */
-async function reloaded({ parts, principal: { tenant } }: Asked): Promise<Outcome> {
+async function reloaded({ parts, principal: { tenant } }: ConsoleRequest): Promise<Outcome> {
   const before = [...parts.table().prepared.values()]
   const made = await parts.reload().catch((error: Error) => error)
   if (made instanceof Error) {

@@ -7,28 +7,28 @@ import { CLIENT_NAMES } from '../../import/clients/index.ts'
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
 import type { RecordedCall } from '../../mcp/index.ts'
 import { inTurns, tokensIn } from '../../text/index.ts'
-import { countsOf, lastCalls, type PrefixCalls } from '../call-counts.ts'
 import { CONSOLE_FILES, consoleFile } from '../console-files.ts'
 import { COOKIE, type ConsoleLogins } from './access.ts'
-import {
-  type Asked,
-  boundedStream,
-  type ConsoleParts,
-  findingsOf,
-  HEADERS,
-  missing,
-  page,
-  refusal,
-  routesOf,
-} from './asked.ts'
 import { BudgetPage, type PrefixBudget } from './budget.tsx'
 import { call, complete, render } from './call.ts'
+import { countsOf, lastCalls, type PrefixCalls } from './call-counts.ts'
 import { CallPage, CallsPage } from './calls.tsx'
 import { check, configurations, reload, rollback, save } from './configuration-pages.ts'
 import { ConnectPage } from './connect.tsx'
 import { ITEM_KINDS, listItems } from './items.ts'
 import { LoginPage } from './layout.tsx'
 import { OverviewPage } from './overview.tsx'
+import {
+  boundedStream,
+  type ConsoleParts,
+  type ConsoleRequest,
+  findingsOf,
+  HEADERS,
+  missing,
+  page,
+  refusal,
+  routesOf,
+} from './request.ts'
 import { ServerPage, ServersPage } from './servers.tsx'
 import type { ConsoleSource } from './source.ts'
 import { type FoundTool, ItemPage, ItemsPage, type PrefixChoice } from './tools.tsx'
@@ -60,7 +60,7 @@ const CHANGE_INTERVAL = 1000
 export function createConsole(parts: ConsoleParts): Console {
   const { logins, source } = parts
   const ending = new AbortController()
-  const pages: Record<string, (asked: Asked) => Promise<HttpResponse> | HttpResponse> = {
+  const pages: Record<string, (request: ConsoleRequest) => Promise<HttpResponse> | HttpResponse> = {
     '': overview,
     tools,
     calls,
@@ -94,8 +94,8 @@ function file(name: string): HttpResponse {
   return new HttpResponse(200, { ...HEADERS, 'content-type': CONSOLE_FILES[name]! }, consoleFile(name))
 }
 
-async function overview(asked: Asked): Promise<HttpResponse> {
-  const { c, parts, principal } = asked
+async function overview(request: ConsoleRequest): Promise<HttpResponse> {
+  const { c, parts, principal } = request
   const { status, unready, source, table, replicas } = parts
   const { routes } = table()
   const recorded = await source.recorded()
@@ -103,7 +103,7 @@ async function overview(asked: Asked): Promise<HttpResponse> {
     OverviewPage({
       status: await status(principal),
       unready: unready(),
-      findings: findingsOf(asked),
+      findings: findingsOf(request),
       replicas: principal.tenant === undefined ? replicas() : [],
       hasLogin: c.req.header('cookie')?.includes(COOKIE) === true,
       callsOf: (prefix) => countsOf(recorded, pathOf(prefix)),
@@ -115,25 +115,25 @@ async function overview(asked: Asked): Promise<HttpResponse> {
   )
 }
 
-async function calls(asked: Asked): Promise<HttpResponse> {
-  const { parts, principal, query } = asked
+async function calls(request: ConsoleRequest): Promise<HttpResponse> {
+  const { parts, principal, query } = request
   const { id, q = '', outcome = '' } = query
   if (id === undefined) {
     const all = lastCalls(await parts.source.recorded(), principal.tenant)
     return page(CallsPage({ calls: all, query: q, outcome }))
   }
-  const found = await recordedCall(asked, id)
+  const found = await recordedCall(request, id)
   return found
     ? page(CallPage({ call: found }))
     : missing('calls', `The call ${id} is not among the last calls`)
 }
 
-async function recordedCall({ parts, principal: { tenant } }: Asked, id: string) {
+async function recordedCall({ parts, principal: { tenant } }: ConsoleRequest, id: string) {
   const found = await parts.source.recordedCall(id)
   return tenant === undefined || found?.tenant === tenant ? found : undefined
 }
 
-async function connect({ parts, principal, query, c }: Asked): Promise<HttpResponse> {
+async function connect({ parts, principal, query, c }: ConsoleRequest): Promise<HttpResponse> {
   const { prefixes } = await parts.status(principal)
   const client = CLIENT_NAMES.find((name) => name === query.client) ?? CLIENT_NAMES[0]!
   const agent = c.req.header('user-agent') ?? ''
@@ -145,9 +145,9 @@ function choiceOf({ prefix, access }: Route): PrefixChoice {
   return { prefix: prefix || '/', needsLogin: access !== 'open' }
 }
 
-async function tools(asked: Asked): Promise<HttpResponse> {
-  const { parts, query } = asked
-  const routes = routesOf(asked)
+async function tools(request: ConsoleRequest): Promise<HttpResponse> {
+  const { parts, query } = request
+  const routes = routesOf(request)
   const isMeant = ({ prefix }: Route) => query.prefix === undefined || (prefix || '/') === query.prefix
   const route = routes.find(isMeant)
   if (!route && query.prefix !== undefined) return missing('tools', `Nothing is served at ${query.prefix}`)
@@ -165,14 +165,14 @@ async function tools(asked: Asked): Promise<HttpResponse> {
   if (typeof items === 'string') return missing('tools', items)
   const item = items.find((one) => one[kind.key] === name)
   if (!item) return missing('tools', `${prefix.prefix} has no ${kind.name} ${name}`)
-  const recorded = query.call === undefined ? undefined : await recordedCall(asked, query.call)
+  const recorded = query.call === undefined ? undefined : await recordedCall(request, query.call)
   const canRender = kind === TOOLS && route.httpTool?.(name) !== undefined
   const given = argumentsOf(recorded)
   return page(ItemPage({ prefix, kind, item, given, canRender, mayCall: parts.calls }))
 }
 
-async function servers(asked: Asked): Promise<HttpResponse> {
-  const { parts, principal, query } = asked
+async function servers(request: ConsoleRequest): Promise<HttpResponse> {
+  const { parts, principal, query } = request
   const status = await parts.status(principal)
   if (query.prefix === undefined) return page(ServersPage({ status }))
   const own = status.prefixes.find(({ prefix, upstream }) => upstream && prefix === query.prefix)
@@ -186,9 +186,9 @@ async function servers(asked: Asked): Promise<HttpResponse> {
 /** Maximum prefixes of the page. */
 const MAX_BUDGETS = 200
 
-async function budget(asked: Asked): Promise<HttpResponse> {
-  const { parts, principal } = asked
-  const routes = routesOf(asked)
+async function budget(request: ConsoleRequest): Promise<HttpResponse> {
+  const { parts, principal } = request
+  const routes = routesOf(request)
   const recorded = await parts.source.recorded()
   const { prefixes } = await parts.status(principal)
   // Only to look at the page starts no server.
@@ -246,16 +246,16 @@ function argumentsOf(recorded: RecordedCall | undefined): string {
 }
 
 /** Finished calls as they end, and signs of life. */
-function events(asked: Asked): HttpResponse {
-  return eventStream(asked, TICK, (say) => ({
+function events(request: ConsoleRequest): HttpResponse {
+  return eventStream(request, TICK, (say) => ({
     onCall: (call) => say('call', call),
     onTick: () => say('tick'),
   }))
 }
 
 /** Tells pages to load themselves again: every ten seconds, and after calls, at most once a second. */
-function changes(asked: Asked): HttpResponse {
-  return eventStream(asked, CHANGE_INTERVAL, (say) => {
+function changes(request: ConsoleRequest): HttpResponse {
+  return eventStream(request, CHANGE_INTERVAL, (say) => {
     let due = 0
     return {
       onCall: () => {
@@ -279,7 +279,7 @@ interface EventHandlers {
 
 /** @param interval milliseconds */
 function eventStream(
-  { parts, principal: { tenant }, c, ending }: Asked,
+  { parts, principal: { tenant }, c, ending }: ConsoleRequest,
   interval: number,
   handlersOf: (say: (event: string, value?: object) => void) => EventHandlers,
 ): HttpResponse {

@@ -1,8 +1,8 @@
 import { loginName } from '../../credentials/oauth/flow.ts'
 import type { Finding } from '../../findings/index.ts'
 import { counted, tokensIn } from '../../text/index.ts'
-import type { PrefixCalls } from '../call-counts.ts'
 import type { Status } from '../status.ts'
+import type { PrefixCalls } from './call-counts.ts'
 import { Ago, at, Page, Table } from './layout.tsx'
 
 interface OverviewProps {

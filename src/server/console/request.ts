@@ -7,7 +7,7 @@ import type { Finding } from '../../findings/index.ts'
 import { isObject, type JsonObject, parseVerbatim } from '../../json/index.ts'
 import { readBody } from '../../mcp/index.ts'
 import type { ConfigurationTexts } from '../configuration-texts.ts'
-import { HTML, pageHeaders } from '../page-headers.ts'
+import { HTML, pageHeaders } from '../page.ts'
 import type { Status } from '../status.ts'
 import type { ConsoleLogins } from './access.ts'
 import { MessagePage } from './layout.tsx'
@@ -46,7 +46,7 @@ export interface Edit {
 }
 
 /** A request for a page. */
-export interface Asked {
+export interface ConsoleRequest {
   c: Context
   parts: ConsoleParts
   principal: AdminPrincipal
@@ -88,7 +88,7 @@ export function refusal(status: number, message: string, more: ResponseHeaders =
 }
 
 /** The findings that an administrator may see, errors first. */
-export function findingsOf({ parts, principal: { tenant } }: Asked): Finding[] {
+export function findingsOf({ parts, principal: { tenant } }: ConsoleRequest): Finding[] {
   const own = [...parts.table().prepared.values()].filter((one) => one.tenant === tenant)
   const places = tenant === undefined ? undefined : new Set(own.map(({ file }) => file))
   const all = parts.findings().filter(({ file }) => !places || places.has(file))
@@ -100,7 +100,7 @@ function isError({ severity }: Finding): boolean {
 }
 
 /** The routes that an administrator may see. */
-export function routesOf({ parts, principal: { tenant } }: Asked): Route[] {
+export function routesOf({ parts, principal: { tenant } }: ConsoleRequest): Route[] {
   return [...parts.table().routes.values()].filter((one) => tenant === undefined || one.tenant === tenant)
 }
 

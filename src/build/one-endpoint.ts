@@ -27,7 +27,7 @@ interface Owned {
  * A source that also has one endpoint at `/` for the servers of all routers, where there are several and none of them is at
  * `/`; the first reading decides. What has rules of its own is left out, as these name the tools of its prefix.
  */
-export function withWhole(
+export function withOneEndpoint(
   source: ConfigurationSource,
   { tenants = [], log }: Pick<Settings, 'tenants'> & { log: Logger },
 ): ConfigurationSource {

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { HttpResponse } from '../access/http-response.ts'
-import type { Share } from '../access/rate.ts'
+import type { WorkerShare } from '../access/rate.ts'
 import type { Reload, Table } from '../build/types.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Env } from '../config/index.ts'
@@ -19,7 +19,7 @@ export interface Shared {
   /** Secrets that seal handles. */
   sealSecrets: readonly string[]
   /** Its part of each `rate`. */
-  share: Share
+  share: WorkerShare
   otherWorkers: OtherWorkers
   /** Answers what the parent serves: the admin routes and the plant store. */
   elsewhere: Elsewhere

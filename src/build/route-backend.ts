@@ -18,7 +18,7 @@ import { RESULT_TOOL } from '../tools/tasks.ts'
 import { type Definition, type McpProxy, mergeInstructions, type Together } from '../upstream/index.ts'
 import { combine, selectionOf } from './combined.ts'
 import type { PlaceContext } from './prepare-context.ts'
-import type { Answering, Chosen, LinkContext, Served } from './types.ts'
+import type { Chosen, LinkContext, RouteBackend, ServedProxy } from './types.ts'
 
 /** A router, and what its configuration gives to what answers there. */
 export interface Place {
@@ -32,17 +32,17 @@ export interface Place {
 }
 
 /** The backend for one server. */
-export function answeringOne(chosen: Chosen, place: Place, context: LinkContext): Answering {
+export function backendOfOne(chosen: Chosen, place: Place, context: LinkContext): RouteBackend {
   const { http, definition, name, maxRequestSize } = chosen.server
   const bounds = { maxRequestSize, keepsResults: keepsResults([chosen]) }
-  if (definition) return answeringProxy([definition], undefined, bounds, place, context)
-  return answeringTools({ name, ...http! }, bounds, place, context)
+  if (definition) return proxyBackend([definition], undefined, bounds, place, context)
+  return toolsBackend({ name, ...http! }, bounds, place, context)
 }
 
-type Bounds = Pick<Answering, 'maxRequestSize' | 'keepsResults'>
+type Bounds = Pick<RouteBackend, 'maxRequestSize' | 'keepsResults'>
 
 /** One backend for several servers: HTTP tools if all are, else a proxy with the HTTP tools beside it. */
-export function answeringMany(chosen: readonly Chosen[], place: Place, context: LinkContext): Answering {
+export function backendOfMany(chosen: readonly Chosen[], place: Place, context: LinkContext): RouteBackend {
   const { router } = place
   const { limits } = place.context
   const sizes = chosen.map(({ server }) => server.maxRequestSize)
@@ -57,14 +57,14 @@ export function answeringMany(chosen: readonly Chosen[], place: Place, context: 
     skills: allSkills(chosen),
   }
   const proxied = chosen.filter(({ server }) => server.definition)
-  const tools = answeringTools(combined, bounds, place, context)
+  const tools = toolsBackend(combined, bounds, place, context)
   if (!proxied.length) return tools
   const local = chosen.some(isHttp) ? tools.backend : undefined
   const together = { names: router.names, selections: proxied.map(selectionOf), local }
   const definitions = proxied.flatMap(({ server }) => server.definition ?? [])
   const { tools: names, lists, httpTool } = tools
   return {
-    ...answeringProxy(definitions, together, bounds, place, context),
+    ...proxyBackend(definitions, together, bounds, place, context),
     tools: names,
     lists,
     ...(httpTool && { httpTool }),
@@ -97,12 +97,12 @@ function listedTools(tools: Tools): string {
   return tools.listed
 }
 
-function answeringTools(
+function toolsBackend(
   { name, description, tools, prompts, skills }: HttpTools,
   bounds: Bounds,
   { authenticated, configuration, tenant, context: { version, sealSecrets } }: Place,
   { createProxy }: LinkContext,
-): Omit<Answering, 'backend'> & { backend?: ToolsBackend } {
+): Omit<RouteBackend, 'backend'> & { backend?: ToolsBackend } {
   const isSlow = tools.slow.length > 0
   const whole = isSlow ? lazy(() => listed([...tools.list(), RESULT_TOOL])) : () => listedTools(tools)
   // Before anyone waits for it.
@@ -115,29 +115,29 @@ function answeringTools(
     ...(skills.length > 0 && { skills: listedSkills(skills) }),
   }
   const names = isSlow ? [...tools.names, RESULT_TOOL.name] : tools.names
-  const answering = { tools: names, lists, ...bounds }
+  const described = { tools: names, lists, ...bounds }
   // Checking many configurations keeps nothing callable in memory.
-  if (!createProxy) return answering
+  if (!createProxy) return described
   const server = { name, ...(description !== undefined && { description }) }
   const seal = isSlow && sealSecrets ? createSeal({ secrets: sealSecrets }, 'task id') : undefined
   const owner = qualifiedName({ tenant, name: configuration }, name)
   const { keepsResults } = bounds
   const parts = { server, tools, prompts, skills, lists, authenticated, version, seal, owner, keepsResults }
   const backend = createToolsBackend(parts)
-  return { ...answering, httpTool: (name) => tools.get(name), backend }
+  return { ...described, httpTool: (name) => tools.get(name), backend }
 }
 
 /**
  * The proxy of MCP servers. One that is served with the same definitions is kept, with its sessions and processes.
  * Nothing is started here.
  */
-function answeringProxy(
+function proxyBackend(
   definitions: readonly Definition[],
   together: Together | undefined,
   bounds: Bounds,
   { router, configuration, tenant, context }: Place,
   { createProxy, proxies }: LinkContext,
-): Answering {
+): RouteBackend {
   const { prefix } = router
   const key = JSON.stringify([
     configuration,
@@ -148,7 +148,7 @@ function answeringProxy(
     context.limits,
     definitions.map(({ id }) => id),
   ])
-  const served: Served = proxies.get(key) ?? {
+  const served: ServedProxy = proxies.get(key) ?? {
     key,
     servers: definitions.map(({ server }) => server.name),
     proxy:

@@ -1,6 +1,6 @@
-import type { RecordedCall } from '../mcp/index.ts'
-import { tokensIn } from '../text/index.ts'
-import { MAX_CALLS, MINUTES, type Minute, type Recorded } from './recorder.ts'
+import type { RecordedCall } from '../../mcp/index.ts'
+import { tokensIn } from '../../text/index.ts'
+import { MAX_CALLS, MINUTES, type Minute, type Recorded } from '../recorder.ts'
 
 export interface PrefixCalls {
   /** Calls of each of the last 60 minutes, the oldest first. */
