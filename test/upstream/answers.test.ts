@@ -13,6 +13,8 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const EVENTS = { 'content-type': 'text/event-stream' }
 const NOTHING = 'The server s1 ended the call without an answer'
 
+const NO_JSON = 'The server sent a message that is not accepted: it is not valid JSON'
+
 /** What a server does instead of answering a call, by the tool's name, and what its client hears. */
 const INSTEAD: Record<string, [respond: (response: ServerResponse, id: unknown) => void, error: string]> = {
   accepted: [(response) => response.writeHead(202).end(), `${NOTHING} (202)`],
@@ -27,7 +29,11 @@ const INSTEAD: Record<string, [respond: (response: ServerResponse, id: unknown) 
     (response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>'),
     'The server s1 refused the call (404)',
   ],
-  failing: [(response) => response.writeHead(503).end('busy'), 'The server s1 failed (503)'],
+  failing: [(response) => response.writeHead(503).end('busy'), 'The server s1 failed (503): busy'],
+  'failing in json': [
+    (response) => response.writeHead(502, JSON_TYPE).end('{"message":"no backend"}'),
+    'The server s1 failed (502): {"message":"no backend"}',
+  ],
   closed: [
     (response) => response.writeHead(401, JSON_TYPE).end('{"error":"invalid_token"}'),
     "The server s1 refused the gateway's credentials (401)",
@@ -46,12 +52,16 @@ const INSTEAD: Record<string, [respond: (response: ServerResponse, id: unknown) 
   ],
   'json of another kind': [
     (response) => response.writeHead(400, JSON_TYPE).end('{"error":"bad"}'),
-    `${NOTHING} (400)`,
+    'The server s1 refused the call (400): {"error":"bad"}',
   ],
   events: [(response) => response.writeHead(200, EVENTS).end(': nothing yet\n'), NOTHING],
   'other event': [(response) => response.writeHead(200, EVENTS).end(`data: ${said('x', 'a')}\n\n`), NOTHING],
   'another id': [(response) => response.writeHead(200, JSON_TYPE).end(said('x', 'a')), NOTHING],
-  broken: [(response, id) => response.writeHead(200, JSON_TYPE).end(said(id, 'a').slice(0, -2)), NOTHING],
+  broken: [(response, id) => response.writeHead(200, JSON_TYPE).end(said(id, 'a').slice(0, -2)), NO_JSON],
+  'not a number': [
+    (response, id) => response.writeHead(200, EVENTS).end(`data: ${said(id, 'a').replace('"a"', 'NaN')}\n\n`),
+    NO_JSON,
+  ],
   'no json': [(response) => response.writeHead(200, JSON_TYPE).end('hello'), NOTHING],
 }
 

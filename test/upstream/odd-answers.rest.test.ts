@@ -15,7 +15,7 @@ for (const era of ['session', 'modern', 'sse', 'stdio'] as const)
     test(`odd answers are taken as the official SDKs take them: server of ${era}${list ? ' in a list' : ''}`, async (t) => {
       const forms = {
         json: [200, 'application/json', (text: string) => text],
-        created: [201, 'application/json', (text: string) => text],
+        created: [201, 'application/json-rpc', (text: string) => text],
         events: [200, 'text/event-stream', (text: string) => `\ufeffid: 1\ndata: ${text}\n\n`],
         refused: [400, 'application/json', (text: string) => text],
       } as const
@@ -71,3 +71,33 @@ for (const body of ['null', '{}', '', '[]'])
     const answer = await send(url, { method: 'notifications/initialized' }, headers)
     assert.deepEqual([answer.status, await answer.text()], [202, ''])
   })
+
+test('clients get errors with a number as code and a text as message, whatever a server sends', async (t) => {
+  const forms: Record<string, [error: unknown, shown: object]> = {
+    text: ['full', { code: -32603, message: 'full' }],
+    nothing: [{}, { code: -32603, message: 'Internal error' }],
+    uncoded: [
+      { message: 'full', data: 1 },
+      { code: -32603, message: 'full', data: 1 },
+    ],
+    coded: [
+      { code: '-32001', message: 'full' },
+      { code: -32001, message: 'full' },
+    ],
+    object: [
+      { code: 7, message: { shelf: 'full' } },
+      { code: 7, message: '{"shelf":"full"}' },
+    ],
+  }
+  const { server } = await answering(t, 'session', (response, { id, params }) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id, error: forms[params.name]![0] })),
+  )
+  const { url } = await proxied(t, [server])
+  for (const connect of Object.values(CLIENTS)) {
+    const client = await connect(t, url)
+    for (const [name, [, shown]] of Object.entries(forms))
+      assert.deepEqual((await client.request('tools/call', { name, arguments: {} })).error, shown, name)
+  }
+})

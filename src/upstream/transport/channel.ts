@@ -10,6 +10,7 @@ import {
 } from '../../json/index.ts'
 import {
   Fault,
+  INTERNAL_ERROR,
   isObject,
   MAX_BATCH,
   type Message,
@@ -148,7 +149,7 @@ export function readTexts(given: string): Taken[] {
   return value.map((item) => read(item))
 }
 
-/** Messages that follow other program output on the same line. */
+/** Reads a line that is not JSON: messages may follow other program output. */
 export function readBehind(line: string): Taken[] {
   let tries = 0
   for (const { index } of line.matchAll(WITHIN)) {
@@ -156,7 +157,13 @@ export function readBehind(line: string): Taken[] {
     const taken = readTexts(line.slice(index))
     if (taken.some((each) => 'message' in each && each.message.kind !== 'invalid')) return taken
   }
-  return []
+  return broken(line)
+}
+
+/** Reads a body or event of a server. */
+export function readData(data: string): Taken[] {
+  const taken = readTexts(data)
+  return taken.length ? taken : broken(data)
 }
 
 /**
@@ -189,7 +196,21 @@ function read(value: Json, text?: string): Taken {
   const raw: JsonObject = {}
   for (const key of ['jsonrpc', 'id', 'result', 'error'])
     if (Object.hasOwn(message.raw, key)) raw[key] = message.raw[key] as Json
-  return { message: { ...message, raw }, text: shown }
+  const error = raw.error === undefined || raw.result !== undefined ? undefined : soundError(raw.error)
+  if (error === raw.error) return { message: { ...message, raw }, text: shown }
+  const sound = { ...raw, error: error as JsonObject }
+  return { message: { ...message, raw: sound }, text: stringify(sound) }
+}
+
+/** An error with code and message, as clients read no other; the same object if it has both. */
+function soundError(error: Json): JsonObject {
+  const given: JsonObject = isObject(error) ? error : { message: error }
+  const { code, message } = given
+  const isWhole = Number.isInteger(code)
+  if (isWhole && typeof message === 'string') return given
+  const asNumber = typeof code === 'string' && /^-?\d{1,15}$/.test(code) ? Number(code) : INTERNAL_ERROR
+  const asText = typeof message === 'string' ? message : message === undefined ? FAILED : stringify(message)
+  return { ...given, code: isWhole ? (code as number) : asNumber, message: asText }
 }
 
 /** A message without null members that can only mean absence; the same object if it has none. */
@@ -209,6 +230,14 @@ function rejected(text: string, fault: string): [Rejected] {
   // Requests and notifications of the server answer nothing, so they concern no caller.
   const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
   return [{ answers, fault: notAccepted(fault) }]
+}
+
+/** Rejects what looks like an answer but is no JSON, such as one with `NaN`; a caller would wait for another one. */
+function broken(text: string): Rejected[] {
+  const answers = text.includes('"jsonrpc"')
+    ? headsOf(text).flatMap(({ method, id }) => (method || id === undefined ? [] : [id]))
+    : []
+  return answers.length ? [{ answers, fault: notAccepted('it is not valid JSON') }] : []
 }
 
 /** Maximum characters of a rejected message in the log. */

@@ -28,7 +28,7 @@ import {
   idAmong,
   Outgoing,
   type ResumeToken,
-  readTexts,
+  readData,
   tooLarge,
   withId,
 } from './channel.ts'
@@ -493,7 +493,7 @@ export class StreamableChannel extends HttpChannel {
         this.events.rejected(id, fault)
       },
     }
-    deliver(readTexts(data), taker, this.options.log, { server: this.name })
+    deliver(readData(data), taker, this.options.log, { server: this.name })
   }
 
   #answered({ id, raw: { result } }: Response): void {
@@ -634,7 +634,7 @@ export class SseChannel extends HttpChannel {
     if (event === 'endpoint') this.#locate(data)
     if (event !== 'message') return
     const { log, mask } = this.options
-    const taken = readTexts(mask(data, true))
+    const taken = readData(mask(data, true))
     if (!taken.length) log.warn({ server: this.name }, 'ignored an event that is not a message')
     deliver(taken, this.events, log, { server: this.name })
   }

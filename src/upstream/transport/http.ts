@@ -28,7 +28,7 @@ import { paced, shorten } from '../../text/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
-import { idAmong, readTexts, tooLarge, withId } from './channel.ts'
+import { idAmong, readData, tooLarge, withId } from './channel.ts'
 
 export interface HttpOptions {
   /** Name of the server. */
@@ -295,10 +295,11 @@ export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buf
 export function mediaType({ headers }: HttpAnswer): string {
   const type = headers['content-type']
   if (type === 'application/json' || type === 'text/event-stream') return type
-  return String(type ?? '')
+  const name = String(type ?? '')
     .split(';', 1)[0]!
     .trim()
-    .toLowerCase()
+  // The official SDKs accept every type that begins so, such as `application/json-rpc`.
+  return name.startsWith('application/json') ? 'application/json' : name.toLowerCase()
 }
 
 /**
@@ -389,15 +390,15 @@ export function refusal(
   }
   if (status >= 300 && status < 400) return refused(`The server ${name} answered with a redirect (${status})`)
   if (type === 'application/json' && !isPlainRefusal(answer)) return undefined
-  if (status >= 500) return refused(`The server ${name} failed (${status})`)
-  if (id === null || status < 400) return undefined
+  if (status < 500 && (id === null || status < 400)) return undefined
   const words = wordsOf(answer)
-  return refused(`The server ${name} refused the call (${status})${words && `: ${words}`}`)
+  const what = status < 500 ? 'refused the call' : 'failed'
+  return refused(`The server ${name} ${what} (${status})${words && `: ${words}`}`)
 }
 
-/** Whether a 403 answer is JSON but not MCP, for example from a host check. */
+/** Whether an error answer is JSON but not MCP, for example from a host check, a validation or a rate limit. */
 function isPlainRefusal({ status, whole }: HttpAnswer): boolean {
-  return status === 403 && whole !== undefined && !whole.includes('"jsonrpc"')
+  return status >= 400 && whole !== undefined && whole.length > 0 && !whole.includes('"jsonrpc"')
 }
 
 /** Maximum characters of a server's error text in a message. */
@@ -465,7 +466,7 @@ export async function readResponses(
   const timer = timeout === Infinity || !isStream ? undefined : setTimeout(expire, timeout)
   const take = (data: string) => {
     timer?.refresh()
-    for (const taken of readTexts(data)) {
+    for (const taken of readData(data)) {
       if ('fault' in taken) {
         // Rejected messages that answer nothing are ignored.
         if (taken.answers.length) faults.push(taken.fault)
