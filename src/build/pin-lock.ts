@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type Configuration, type McpServer, qualifiedName } from '../config/index.ts'
+import { isFile } from '../config/plain-file.ts'
 import { isObject, type Json, type JsonObject, parse, setOwn } from '../json/index.ts'
 import type { Problem } from '../tools/index.ts'
 import { digestOf, type Pinned } from '../upstream/pins.ts'
@@ -28,10 +29,6 @@ const MAX_LOCK = 64 * 1024 * 1024
 /** The lock file of a configuration: beside its file; of one that comes from elsewhere in the working folder. */
 export function lockOf(file: string): string {
   return isFile(file) ? join(dirname(file), LOCK_NAME) : LOCK_NAME
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
 /**

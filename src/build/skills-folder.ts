@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Configuration, ReadConfiguration } from '../config/index.ts'
+import { isFile } from '../config/plain-file.ts'
 import { type Finding, toFinding } from '../findings/index.ts'
 import { quote } from '../text/index.ts'
 import { readSkills, type Skills, skillsStamp } from '../tools/skills/index.ts'
@@ -33,6 +33,5 @@ export function skillsStampOf(file: string, configuration: Configuration, readsF
 /** Relative to the file; of a configuration that comes from elsewhere to the working folder, as for lock files. */
 function folderOf(file: string, { skills }: Configuration, readsFiles: boolean): string | undefined {
   if (skills === undefined || !readsFiles) return undefined
-  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
-  return isAbsolute(skills) || !isFile ? skills : join(dirname(file), skills)
+  return isAbsolute(skills) || !isFile(file) ? skills : join(dirname(file), skills)
 }

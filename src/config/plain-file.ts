@@ -1,7 +1,16 @@
-import { type BigIntStats, realpathSync, type Stats } from 'node:fs'
+import { type BigIntStats, realpathSync, type Stats, statSync } from 'node:fs'
 
 /** The code of an error for a path that is not a regular file. */
 export const NOT_PLAIN = 'NOT_PLAIN'
+
+/** Whether a path leads to a regular file that this process may see. */
+export function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
 
 /**
  * Why a path is not read as a file: reading a pipe or device could block, or never end. The null device and the

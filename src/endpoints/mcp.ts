@@ -1,6 +1,7 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Env, McpServer } from '../config/index.ts'
+import { isFile } from '../config/plain-file.ts'
 import { TRANSPORTS } from '../config/transports.ts'
 import type { FindingCode } from '../findings/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
@@ -332,14 +333,6 @@ function checkCommand({ command = '', env: own }: McpServer, env: Env): Step {
         'Correct the path; it is relative to where the gateway starts',
       )
     : bad(`there is no program \`${command}\` in PATH`, 'Install it, or write its full path')
-}
-
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
 }
 
 function isExecutable(path: string): boolean {

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { isForeign } from '../../build/advice.ts'
@@ -19,6 +18,7 @@ import {
   type Settings,
   type Source,
 } from '../../config/index.ts'
+import { isFile } from '../../config/plain-file.ts'
 import { connectionFindings, machineFindings } from '../../endpoints/needs.ts'
 import {
   applyIgnores,
@@ -346,13 +346,6 @@ export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy
 }
 
 /** Excludes pipes and devices, which could be endless; errors are reported when the path is read. */
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
-}
 
 function findLintConfig([first = '.']: readonly string[]): string | undefined {
   const folders = ['.', first, dirname(first)]

@@ -10,6 +10,7 @@ import {
   isObject,
   type RequestId,
   type Response,
+  readWhole,
 } from '../../mcp/index.ts'
 import { visible } from '../../mcp/visible.ts'
 import {
@@ -256,17 +257,10 @@ function faultOf(server: string, { kind, host, message }: NetFault, timeout: num
 /** Reads a body of at most `limit` bytes; undefined if it is larger or there is no memory. @throws if it ends early */
 export async function readText({ whole, body }: HttpAnswer, limit: number): Promise<string | undefined> {
   if (whole) return whole.length > limit ? undefined : whole.toString('utf8')
-  const chunks: Buffer[] = []
   const reservation = memory.reserve()
-  let size = 0
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length
-      // Leaving the loop destroys the body.
-      if (size > limit || !reservation.add(chunk.length)) return undefined
-      chunks.push(chunk)
-    }
-    return Buffer.concat(chunks, size).toString('utf8')
+    const bytes = await readWhole(body, (more, size) => size <= limit && reservation.add(more))
+    return bytes?.toString('utf8')
   } finally {
     reservation.free()
   }
