@@ -41,6 +41,16 @@ export function ownResult(
   return resultAnswer({ request }, stringify(whole), end)
 }
 
+/** The gateway's own result of a tool. @param end of another outcome than `ok`: it is an error that the model reads */
+export function toolResult(
+  call: Parameters<typeof ownResult>[0],
+  content: readonly (JsonObject | string)[],
+  end: CallEnd,
+): Answer {
+  const parts = content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
+  return ownResult(call, { content: parts, ...(end.outcome !== 'ok' && { isError: true }) }, end)
+}
+
 /** An error. @param end default: refused, with the error's message as reason */
 export function errorAnswer(
   { request }: Asked,

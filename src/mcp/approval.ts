@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import { type Answer, errorAnswer, faultAnswer, ownResult } from './answer.ts'
+import { type Answer, errorAnswer, faultAnswer, toolResult } from './answer.ts'
 import { approvalMessage } from './approval-message.ts'
 import type { Call, Middleware } from './call.ts'
 import type { ApprovalOutcome } from './call-log.ts'
@@ -87,7 +87,7 @@ function refusalOf(call: Call, outcome: ApprovalOutcome, why?: string): Answer {
   const reason = why ?? REASONS[outcome as keyof typeof REASONS] ?? CANNOT_ASK
   const text = messageFor(call, reason)
   const end = { outcome: 'refused', failure: text, denied: 'approval' } as const
-  return ownResult(call, { content: [{ type: 'text', text }], isError: true }, end)
+  return toolResult(call, [text], end)
 }
 
 export function messageFor({ request }: Call, reason: string): string {

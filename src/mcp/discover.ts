@@ -13,7 +13,7 @@ import {
 } from '../discovery/index.ts'
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { pause, shorten } from '../text/index.ts'
-import { type Answer, errorAnswer, faultAnswer, ownResult, resultAnswer } from './answer.ts'
+import { type Answer, errorAnswer, faultAnswer, resultAnswer, toolResult } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
 import { type ListedTools, listedTool, listedTools, listSource } from './listed-tools.ts'
@@ -109,11 +109,8 @@ function toolAnswer(
 function textAnswer(call: Call, { text, isError }: DiscoveryAnswer): Answer {
   const { request } = call
   const tool = request.via ?? String(request.params.name)
-  return ownResult(
-    call,
-    { content: [{ type: 'text', text }], ...(isError && { isError }) },
-    isError ? { outcome: 'refused', failure: shorten(text, 200), tool } : { outcome: 'ok', tool },
-  )
+  const failed = { outcome: 'refused', failure: shorten(text, 200), tool } as const
+  return toolResult(call, [text], isError ? failed : { outcome: 'ok', tool })
 }
 
 /** Adds the tool's signature to an answer that refuses arguments, as the caller may not have seen the schema. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { type Answer, errorAnswer, ownResult, resultAnswer } from './answer.ts'
+import { type Answer, errorAnswer, resultAnswer, toolResult } from './answer.ts'
 import { ELICIT, outcomeOfAnswer } from './approval.ts'
 import type { Call, ElicitationOutcome, Middleware } from './call.ts'
 import type { ApprovalOutcome } from './call-log.ts'
@@ -130,7 +130,7 @@ function loggedIn(call: Call, server: string): Answer {
 }
 
 function textAnswer(call: Call, text: string): Answer {
-  return ownResult(call, { content: [{ type: 'text', text: `${text}.` }] }, { outcome: 'ok' })
+  return toolResult(call, [`${text}.`], { outcome: 'ok' })
 }
 
 function paramsOf({ id, url, message }: LoginQuestion): JsonObject {
@@ -139,8 +139,7 @@ function paramsOf({ id, url, message }: LoginQuestion): JsonObject {
 
 /** A result that a model can act on. */
 function refusal(call: Call, text: string): Answer {
-  const end = { outcome: 'refused', failure: 'login', denied: 'login' } as const
-  return ownResult(call, { content: [{ type: 'text', text: `${text}.` }], isError: true }, end)
+  return toolResult(call, [`${text}.`], { outcome: 'refused', failure: 'login', denied: 'login' })
 }
 
 /** The error with which a client of 2025-11-25 sends its user to a page. */

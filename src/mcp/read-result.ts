@@ -3,7 +3,7 @@ import { limitReached } from '../access/refusals.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import { isOfValue, type Keep, type PartAsked, partOf, READ_RESULT } from '../json/shaping/index.ts'
 import { numberText, pause } from '../text/index.ts'
-import { type Answer, errorAnswer, faultAnswer, ownResult } from './answer.ts'
+import { type Answer, errorAnswer, faultAnswer, ownResult, toolResult } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
 import { type KeptResult, type ResultOwner, readInTurn } from './kept-results.ts'
@@ -163,7 +163,7 @@ async function elsewhere(call: Call, replica: string): Promise<JsonObject | Faul
 function passOn(call: Call, asked: Asked, { content = [], contents = [], isError }: JsonObject): Answer {
   if ('uri' in asked) return contentsAnswer(call, contents)
   const failure = isError === true ? 'the replica that keeps the result reported an error' : undefined
-  return contentAnswer(call, content, failure)
+  return contentAnswer(call, content as JsonObject[], failure)
 }
 
 function contentsAnswer(call: Call, contents: Json): Answer {
@@ -184,14 +184,14 @@ async function read(call: Call, args: JsonObject, result: KeptResult): Promise<A
           )
         : await partOf(text, asked)
   if (!part) return faultAnswer(call, NO_ROOM)
-  if ('fault' in part) return textAnswer(call, [`Nothing was read: ${part.fault}.`], part.fault)
+  if ('fault' in part) return contentAnswer(call, [`Nothing was read: ${part.fault}.`], part.fault)
   const { from, of } = part
   if (of === 0 && args.grep !== undefined)
-    return textAnswer(call, ['Nothing in the result contains the text of `grep`.'])
+    return contentAnswer(call, ['Nothing in the result contains the text of `grep`.'])
   const end = from + part.text.length
   const place = `Characters ${from} to ${end} of ${of ?? 'more'}.`
   const how = of === undefined || end < of ? ` For the rest, call again with \`offset\`: ${end}.` : ''
-  return textAnswer(call, from === 0 && end === of ? [part.text] : [part.text, place + how])
+  return contentAnswer(call, from === 0 && end === of ? [part.text] : [part.text, place + how])
 }
 
 const GONE = { fault: 'the call is over' }
@@ -226,18 +226,11 @@ function isCount(value: Json, least: number): value is number {
 function unknown(call: Call, asked: Asked): Answer {
   if ('uri' in asked) return errorAnswer(call, resourceNotFound(asked.uri, call.revision))
   const text = 'No result with this `id` exists, or it has expired. Call the tool that returned it again.'
-  return textAnswer(call, [text], 'unknown result')
+  return contentAnswer(call, [text], 'unknown result')
 }
 
 /** @param failure error reported by the tool; absent: success */
-function textAnswer(call: Call, texts: readonly string[], failure?: string): Answer {
-  const content = texts.map((text) => ({ type: 'text', text }))
-  return contentAnswer(call, content, failure)
-}
-
-function contentAnswer(call: Call, content: Json, failure: string | undefined): Answer {
-  const isError = failure === undefined ? {} : { isError: true }
+function contentAnswer(call: Call, content: readonly (JsonObject | string)[], failure?: string): Answer {
   const outcome = failure === undefined ? 'ok' : 'tool_error'
-  const end = { outcome, tool: READ_RESULT, ...(failure !== undefined && { failure }) } as const
-  return ownResult(call, { content, ...isError }, end)
+  return toolResult(call, content, { outcome, tool: READ_RESULT, failure })
 }

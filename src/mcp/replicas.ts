@@ -2,7 +2,7 @@ import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket } from '../cluster/index.ts'
 import { stringify } from '../json/index.ts'
 import type { BackendSession } from './backend.ts'
-import type { RequestContext } from './context.ts'
+import type { Replicas, RequestContext } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { rpcError } from './http.ts'
 import { listingOf } from './listing.ts'
@@ -111,6 +111,21 @@ function resume(
   session.elicits = ticket.elicits === true
   session.serveBy(served)
   return session
+}
+
+/**
+ * The state behind a sealed handle, if this replica keeps it, or else the answer of the replica that does; undefined: it
+ * is unknown.
+ * @param text of the request as received
+ */
+export async function stateOf(
+  replicas: Replicas,
+  handle: string,
+  text: string,
+  id: RequestId,
+): Promise<string | HttpResponse | undefined> {
+  const { owner, state } = replicas.unseal(handle) ?? {}
+  return owner === undefined || replicas.isOwn(owner) ? state : replicas.forward(owner, text, id)
 }
 
 /** Forwards a client's cancellations and responses to the replica that they belong to, unless they belong here. */

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../access/http-response.ts'
+import { HttpResponse } from '../access/http-response.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import { type Answer, errorAnswer, resultAnswer } from './answer.ts'
 import { CANNOT_ASK, ELICIT, ELICITATION, messageFor, outcomeOfAnswer } from './approval.ts'
@@ -18,6 +18,7 @@ import {
   STATELESS_REVISIONS,
 } from './protocol.ts'
 import { MAX_QUESTIONS } from './questions.ts'
+import { stateOf } from './replicas.ts'
 
 /**
  * Approval of stateless calls (2026-07-28, Multi Round-Trip Requests): the client gets `input_required`, and repeats
@@ -50,16 +51,11 @@ export async function resumeApproval(
     new LoggedRequest(request, context, STATELESS_REVISIONS[0], endpoint.callLog).record(end)
     return json(errorText(request.id, UNKNOWN_STATE))
   }
-  let handle = requestState.slice(PREFIX.length)
+  const named = requestState.slice(PREFIX.length)
   const { replicas } = context
-  if (replicas) {
-    const waiting = replicas.unseal(handle)
-    if (!waiting) return unknown()
-    const { owner, state } = waiting
-    if (!replicas.isOwn(owner)) return (await replicas.forward(owner, text, request.id)) ?? unknown()
-    handle = state
-  }
-  const parked = endpoint.registry.approvals.take(handle, boundTo(request, endpoint))
+  const handle = replicas ? await stateOf(replicas, named, text, request.id) : named
+  if (handle instanceof HttpResponse) return handle
+  const parked = handle !== undefined && endpoint.registry.approvals.take(handle, boundTo(request, endpoint))
   if (!parked) return unknown()
   const { approved, inner } = parked
   if (approved) return { request: withState(request, inner, inputResponses), approval: 'accepted' }

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../access/http-response.ts'
+import { HttpResponse } from '../../access/http-response.ts'
 import type { Peer } from '../../access/request-lease.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import type { Shaping } from '../../json/shaping/index.ts'
@@ -20,8 +20,8 @@ import {
   type Replicas,
   type Request,
   type RequestHeaders,
-  type RequestId,
   type StatelessServer,
+  stateOf,
   UNKNOWN_STATE,
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
@@ -163,16 +163,11 @@ export async function resumed(
 ): Promise<Request | HttpResponse> {
   const { requestState } = request.params
   if (requestState === undefined) return request
-  const waiting = replicas.unseal(String(requestState))
-  if (!waiting) return unknown(request.id)
-  const { owner, state } = waiting
-  if (!replicas.isOwn(owner)) return (await replicas.forward(owner, text, request.id)) ?? unknown(request.id)
+  const state = await stateOf(replicas, String(requestState), text, request.id)
+  if (state instanceof HttpResponse) return state
+  if (state === undefined) return json(errorText(request.id, UNKNOWN_STATE))
   const params = { ...request.params, requestState: state }
   return { ...request, params, raw: { ...request.raw, params } }
-}
-
-function unknown(id: RequestId): HttpResponse {
-  return json(errorText(id, UNKNOWN_STATE))
 }
 
 /** The server with waiting calls that every replica can find. */
