@@ -1,6 +1,6 @@
 import type { Router, TenantSettings } from '../config/index.ts'
 import type { FindingCode, Path, Reporter } from '../findings/index.ts'
-import { quote } from '../text/index.ts'
+import { quote, withoutEndSlashes } from '../text/index.ts'
 import type { CheckOptions, Context, Read } from './check.ts'
 
 /** Something that only one configuration may have, such as a name or a prefix. */
@@ -106,6 +106,14 @@ function plain(prefix: string): string {
 export function isBelow(prefix: string, root: string): boolean {
   const [path, top] = [comparable(prefix), comparable(root)]
   return path === top || path.startsWith(`${top}/`)
+}
+
+/** A path of the settings; a slash at its end is ignored. */
+export function checkPath(value: string, path: Path, report: Reporter) {
+  const fault = prefixFault(withoutEndSlashes(value) || '/')
+  if (!fault) return
+  const message = `the path ${quote(value)} ${fault}`
+  report({ code: 'invalid-value', path, message, hint: `Write it like \`${validPrefix(value)}\`` })
 }
 
 function prefixFault(prefix: string): string | undefined {

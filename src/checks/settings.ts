@@ -31,7 +31,7 @@ import {
   SHORTEST_SECRET,
   tokenKey,
 } from './fields/value-rules.ts'
-import { isBelow } from './prefixes.ts'
+import { checkPath, isBelow } from './prefixes.ts'
 
 /**
  * Reads and checks settings: flags override `PLANTGW_…` variables, which override the file, which overrides defaults.
@@ -119,6 +119,7 @@ function checkTenants(tenants: readonly GivenSettings[], report: Reporter, admin
   const seen = new Map<string, Path>()
   if (adminToken !== undefined) seen.set(tokenKey(adminToken), ['admin', 'token'])
   for (const [i, { name, prefix, tokens = [] }] of tenants.entries()) {
+    checkPath(prefix, ['tenants', i, 'prefix'], report)
     const before = tenants.slice(0, i)
     const same = before.findIndex((other) => other.name === name)
     if (same >= 0)
@@ -245,7 +246,8 @@ function checkAdminListen({ listen, token }: GivenSettings, settings: Settings, 
     })
 }
 
-function checkPlants({ tokens = [], storage, file }: GivenSettings, report: Reporter) {
+function checkPlants({ basePath = '/', tokens = [], storage, file }: GivenSettings, report: Reporter) {
+  checkPath(basePath, ['plants', 'basePath'], report)
   checkTokens(tokens, ['plants', 'tokens'], report)
   if (!storage) return
   if (file !== undefined)

@@ -181,6 +181,11 @@ describe('what is wrong is told', () => {
     ['audit: {to: file, path: /dev/null}', /invalid-value: `\/dev\/null` is not a file/],
     ['audit: {to: stdout, args: hash, secret: short}', /`secret` has fewer than 32 characters/],
     ['host: http://localhost', /`host` must be a host name or an address, without scheme and port/],
+    [
+      'plants: {basePath: "/a?b"}',
+      /the path `\/a\?b` contains characters that are not allowed in a URL path/,
+    ],
+    ['tenants: [{name: green, prefix: /a/../b}]', /the path `\/a\/..\/b` has a dot segment/],
     ['host: "[::1]"', /`host` must be a host name or an address/],
     ['host: localhost:5235', /`host` must be a host name or an address/],
     ['redis: {addr: localhost}', /`localhost` is not `host:port`/],
