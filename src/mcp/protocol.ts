@@ -84,7 +84,7 @@ const MAX_ID = 256
 /** Maximum characters of a method, which appears in errors and log lines. */
 const MAX_METHOD = 256
 
-export interface RpcError {
+export type RpcError = {
   code: number
   message: string
   data?: Json
@@ -192,6 +192,10 @@ export function resultText(id: RequestId, result: string): string {
 export function errorText(id: RequestId | null, { code, message, data }: RpcError): string {
   const error = data === undefined ? { code, message } : { code, message, data }
   return `{"jsonrpc":"2.0","id":${idText(id)},"error":${stringify(error)}}`
+}
+
+export function errorResponse(id: RequestId, error: RpcError): JsonObject {
+  return { jsonrpc: '2.0', id, error }
 }
 
 export function notificationText(method: string, params?: JsonObject): string {

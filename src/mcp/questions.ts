@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import type { BackendSession } from './backend.ts'
 import type { Call } from './call.ts'
-import { errorText, INTERNAL_ERROR, type Message, notificationText, type RequestId } from './protocol.ts'
+import {
+  errorResponse,
+  errorText,
+  INTERNAL_ERROR,
+  type Message,
+  notificationText,
+  type RequestId,
+} from './protocol.ts'
 
 /** Maximum server requests that wait for the client's answer, in one session or call. */
 export const MAX_QUESTIONS = 64
@@ -112,5 +119,5 @@ export class Questions {
 /** The answer to a server whose question did not reach the client. */
 function unanswered(id: RequestId, why: string): [message: Message, text: string] {
   const error = { code: INTERNAL_ERROR, message: why }
-  return [{ kind: 'response', id, raw: { jsonrpc: '2.0', id, error } }, errorText(id, error)]
+  return [{ kind: 'response', id, raw: errorResponse(id, error) }, errorText(id, error)]
 }

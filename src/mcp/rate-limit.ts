@@ -4,7 +4,7 @@ import { stringify } from '../json/index.ts'
 import type { RequestContext } from './context.ts'
 import { json, rpcError } from './http.ts'
 import { unwrapped } from './listing.ts'
-import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
+import { errorResponse, type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
 
 /** Messages of a body, or the answer that refuses it. */
 type Read = { messages: Message[]; batch: boolean; text: string } | { refused: HttpResponse }
@@ -56,7 +56,7 @@ export function refusedBatch({ messages }: { messages: readonly Message[] }): Ht
   const answers = messages.flatMap((message) => {
     if (message.kind !== 'refused' && message.kind !== 'request') return []
     const { error } = message.kind === 'refused' ? message : refused
-    return { jsonrpc: '2.0', id: message.id, error }
+    return errorResponse(message.id, error)
   })
   return json(stringify(answers), 429, retryAfter(refused.error))
 }

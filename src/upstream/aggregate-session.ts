@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../json/index.ts'
 import {
+  errorResponse,
   Fault,
   INTERNAL_ERROR,
   isObject,
@@ -259,13 +260,13 @@ export class AggregateSession implements UpstreamSession {
     // A tool or prompt name may identify its server, and then only that server is waited for.
     if (method !== 'tools/call' && method !== 'prompts/get') await this.#settled
     if (Object.hasOwn(LISTS, method) && this.#isDown())
-      return replyOf({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: this.#reason } })
+      return replyOf(errorResponse(id, { code: INTERNAL_ERROR, message: this.#reason }))
     // Servers that are down get the level when they are up again.
     if (method === 'logging/setLevel') for (const { state } of this.#sessions) state.remember(request)
     const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
       this.options.members[to]!.answerTimeout.limit(this.#ask(this.#sessions[to]!, asked, own, request.span)),
     )
-    if (!('to' in outcome)) return replyOf({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
+    if (!('to' in outcome)) return replyOf({ jsonrpc: '2.0', id, ...outcome })
     const { to, params } = outcome
     const { routed } = this.#underWay
     const member = this.#sessions[to] as MemberSession

@@ -3,6 +3,7 @@ import {
   ACKNOWLEDGED,
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
+  errorResponse,
   Fault,
   isObject,
   LIST_KINDS,
@@ -87,7 +88,7 @@ export class AggregateStateless implements Stateless {
   async request(call: UpstreamCall): Sent {
     const { id, method, params } = call.message
     if (method === LISTEN) return this.#listen(call)
-    if (REMOVED.has(method)) return { jsonrpc: '2.0', id, error: { ...noMethod(method) } as JsonObject }
+    if (REMOVED.has(method)) return errorResponse(id, noMethod(method))
     const { servers, found } = await this.#servers(call)
     const meta = { [SERVER_INFO]: { ...this.options.info } }
     if (method === 'server/discover') {
@@ -106,13 +107,13 @@ export class AggregateStateless implements Stateless {
     }
     const outcome = await aggregate.decide({ method, params }, ask)
     if ('error' in outcome && outcome.error === UNKNOWN_TASK && !declaresTasks(params))
-      return { jsonrpc: '2.0', id, error: { ...missingCapability(TASKS_EXTENSION) } as JsonObject }
+      return errorResponse(id, missingCapability(TASKS_EXTENSION))
     if ('to' in outcome) {
       const shaping = aggregate.shaping(outcome.to, method, outcome.params)
       if (shaping) call.onShaping?.(shaping)
       return this.#asked(call, aggregate, outcome.to, method, outcome.params)
     }
-    if ('error' in outcome) return { jsonrpc: '2.0', id, error: { ...outcome.error } as JsonObject }
+    if ('error' in outcome) return errorResponse(id, outcome.error)
     const { result } = outcome
     return {
       jsonrpc: '2.0',

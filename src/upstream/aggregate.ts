@@ -343,7 +343,7 @@ function missingError(pages: readonly Answer[]): RpcError {
 
 function errorOf(answer: JsonObject | Fault): RpcError[] {
   if (answer instanceof Fault) return [{ code: INTERNAL_ERROR, message: answer.message }]
-  return isObject(answer.error) ? [answer.error as unknown as RpcError] : []
+  return isObject(answer.error) ? [answer.error as RpcError] : []
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json/index.ts'
-import { Fault, isObject } from '../mcp/index.ts'
+import { errorResponse, Fault, isObject } from '../mcp/index.ts'
 import { UNKNOWN_TASK } from '../tools/tasks.ts'
 import { type Stateless, type UpstreamCall, withRequest } from './backend/stateless.ts'
 import { isOfTask, listeningTo, taskIdsOf } from './server-names.ts'
@@ -52,8 +52,7 @@ export function withOwnTasks(server: Stateless, owners: TaskOwners): Stateless {
   return withRequest(server, async (call) => {
     const { id, method, params } = call.message
     const isFree = (taskId: string) => owners.isFree(taskId, call)
-    if (isOfTask(method) && !isFree(String(params.taskId)))
-      return { jsonrpc: '2.0', id, error: { ...UNKNOWN_TASK } }
+    if (isOfTask(method) && !isFree(String(params.taskId))) return errorResponse(id, UNKNOWN_TASK)
     const raw = await server.request({
       ...call,
       message: listeningTo(call.message, (taskId) => (isFree(taskId) ? [taskId] : [])),

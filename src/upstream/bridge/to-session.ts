@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../json/index.ts'
 import {
   ACKNOWLEDGED,
   digestOfRequest,
+  errorResponse,
   Fault,
   HEADER_MISMATCH,
   INVALID_PARAMS,
@@ -11,7 +12,6 @@ import {
   missingCapability,
   PendingInput,
   REVISIONS,
-  type RpcError,
   SUBSCRIPTION_ID,
   UNKNOWN_STATE,
 } from '../../mcp/index.ts'
@@ -73,9 +73,9 @@ export class ToSession implements Stateless {
   async request(call: UpstreamCall): Sent {
     const { id, method, params } = call.message
     if (REMOVED.test(method))
-      return errorOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+      return errorResponse(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
     const fault = faultOfName(call)
-    if (fault !== undefined) return errorOf(id, { code: HEADER_MISMATCH, message: fault })
+    if (fault !== undefined) return errorResponse(id, { code: HEADER_MISMATCH, message: fault })
     if (method === 'server/discover') return this.#discover(call)
     if (method === 'subscriptions/listen') {
       const session = this.pool.session(ownerOf(call), true)
@@ -162,7 +162,7 @@ export class ToSession implements Stateless {
     if (outcome instanceof Fault) return outcome
     // The server may manage without the capability; if it failed, the client learns the reason.
     if (bridged.missing && !call.session && endOf(outcome).outcome !== 'ok')
-      return errorOf(message.id, missingCapability(bridged.missing))
+      return errorResponse(message.id, missingCapability(bridged.missing))
     return { ...this.#answered(outcome, call, ready), id: message.id }
   }
 
@@ -183,7 +183,7 @@ export class ToSession implements Stateless {
   async #resume(call: UpstreamCall, handle: string): Sent {
     const { message } = call
     const bridged = this.#pendingInput.take(handle, boundTo(call))
-    if (!bridged) return errorOf(message.id, UNKNOWN_STATE)
+    if (!bridged) return errorResponse(message.id, UNKNOWN_STATE)
     return bridged.session.use((ready) => this.#continue(call, bridged, ready))
   }
 
@@ -252,10 +252,6 @@ function ownerOf({ message, resolved, caller, quotaKey, peer, headers }: Upstrea
   return { resolved, caller, name: headers[SESSION_NAME], quotaKey, peer, ...helloOf(message.params) }
 }
 
-function errorOf(id: UpstreamCall['message']['id'], error: RpcError): JsonObject {
-  return { jsonrpc: '2.0', id, error: { ...error } as JsonObject }
-}
-
 /** Number of streams subscribed to each resource, by session. */
 const subscribers = new WeakMap<PooledSession, Map<string, number>>()
 
@@ -273,7 +269,7 @@ async function listenInSession(
     const text = tooMany
       ? `params.notifications.resourceSubscriptions has more than ${MAX_SUBSCRIPTIONS} URIs`
       : 'params.notifications must be an object such as {"toolsListChanged": true}'
-    return { jsonrpc: '2.0', id: id as Json, error: { code: INVALID_PARAMS, message: text } }
+    return errorResponse(id, { code: INVALID_PARAMS, message: text })
   }
   const wanted = notifications
   const capabilities = isObject(ready.capabilities) ? ready.capabilities : {}
@@ -290,7 +286,7 @@ async function listenInSession(
   if (uris.length) granted.resourceSubscriptions = uris
 
   const send = (method: string, body: JsonObject) => {
-    const tagged = { ...body, _meta: { ...metaOf(body), [SUBSCRIPTION_ID]: id as Json } }
+    const tagged = { ...body, _meta: { ...metaOf(body), [SUBSCRIPTION_ID]: id } }
     onMessage({ jsonrpc: '2.0', method, params: tagged })
   }
   const listener = (method: string, body: JsonObject) => {

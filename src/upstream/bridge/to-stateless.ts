@@ -6,6 +6,7 @@ import {
   type CancelSignal,
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
+  errorResponse,
   Fault,
   INTERNAL_ERROR,
   INVALID_PARAMS,
@@ -290,7 +291,7 @@ export class ToStateless implements UpstreamSession {
 }
 
 function refused(id: RequestId, error: RpcError): Reply {
-  return replyOf({ jsonrpc: '2.0', id, error: { ...error } as JsonObject })
+  return replyOf(errorResponse(id, error))
 }
 
 /** A result without members specific to 2026-07-28. */
