@@ -1,7 +1,7 @@
 import { CALL, CALL_READ, readToolCall } from '../discovery/index.ts'
 import { parseVerbatim } from '../json/index.ts'
 import type { RequestContext } from './context.ts'
-import type { Message } from './protocol.ts'
+import { type Message, withParams } from './protocol.ts'
 
 /** How a client lists tools, if not completely. */
 export interface Listing {
@@ -22,8 +22,7 @@ export function unwrapped(message: Message): Message {
   const { params } = message
   const called = readToolCall(String(params.name), params.arguments, parseVerbatim)
   if ('text' in called) return message
-  const direct = { ...params, ...called }
-  return { ...message, params: direct, raw: { ...message.raw, params: direct }, via: String(params.name) }
+  return { ...withParams(message, { ...params, ...called }), via: String(params.name) }
 }
 
 /** Whether a message calls a tool through `call_tool` or `call_read_tool`. */

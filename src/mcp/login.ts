@@ -14,6 +14,7 @@ import {
   notificationText,
   omit,
   type Request,
+  withParams,
 } from './protocol.ts'
 
 /**
@@ -160,8 +161,7 @@ const KEY = 'login'
 export function withoutVisit(request: Request): { request: Request; visited?: ApprovalOutcome } {
   const { requestState, inputResponses } = request.params
   if (typeof requestState !== 'string' || !requestState.startsWith(STATE)) return { request }
-  const params = omit(request.params, 'requestState', 'inputResponses')
-  const own = { ...request, params, raw: { ...request.raw, params } }
+  const own = withParams(request, omit(request.params, 'requestState', 'inputResponses'))
   const answer = isObject(inputResponses) ? inputResponses[KEY] : undefined
   return answer === undefined ? { request: own } : { request: own, visited: outcomeOfAnswer(answer) }
 }

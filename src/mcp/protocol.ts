@@ -226,6 +226,11 @@ export function ownRequest(method: string, params: JsonObject, id: RequestId = o
   return { kind: 'request', id, method, params, raw: messageOf(method, params, id) }
 }
 
+/** The request with other parameters. */
+export function withParams(request: Request, params: JsonObject): Request {
+  return { ...request, params, raw: { ...request.raw, params } }
+}
+
 function idText(id: RequestId | null): string {
   return typeof id === 'string' ? JSON.stringify(id) : String(id)
 }

@@ -16,6 +16,7 @@ import {
   omit,
   type Request,
   STATELESS_REVISIONS,
+  withParams,
 } from './protocol.ts'
 import { MAX_QUESTIONS } from './questions.ts'
 import { stateOf } from './replicas.ts'
@@ -137,5 +138,5 @@ function withState(request: Request, requestState?: Json, inputResponses?: Json)
     ...(requestState !== undefined && { requestState }),
     ...(inputResponses !== undefined && { inputResponses }),
   }
-  return { ...request, params, raw: { ...request.raw, params } }
+  return withParams(request, params)
 }

@@ -15,6 +15,7 @@ import {
   type RequestId,
   readMessage,
   requestIdOf,
+  withParams,
 } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { within } from '../text/index.ts'
@@ -254,7 +255,7 @@ export class AggregateSession implements UpstreamSession {
   }
 
   async request(request: Request, _text: string, options: RelayOptions = {}): Promise<Reply | Fault> {
-    const { id, method, raw } = request
+    const { id, method } = request
     if (method === 'ping') return resultOf(id, {})
     if (method.endsWith('/list')) this.#reviveAll()
     // A tool or prompt name may identify its server, and then only that server is waited for.
@@ -272,7 +273,7 @@ export class AggregateSession implements UpstreamSession {
     const member = this.#sessions[to] as MemberSession
     routed.set(id, member)
     member.state.remember({ method, params })
-    const reply = await this.#send(member, { ...request, params, raw: { ...raw, params } }, options)
+    const reply = await this.#send(member, withParams(request, params), options)
     routed.delete(id)
     if (reply instanceof Fault) return reply
     // The member may have moved to a successor.

@@ -1,6 +1,6 @@
 import { SEPARATOR } from '../config/listed-servers.ts'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
-import { metaOf, omit, type Request } from '../mcp/index.ts'
+import { metaOf, omit, type Request, withParams } from '../mcp/index.ts'
 
 /** Names and task ids of several servers behind one prefix, prefixed with the server's name. */
 
@@ -58,8 +58,7 @@ export function listeningTo(message: Request, choose: (taskId: string) => string
   if (!isObject(notifications) || !Array.isArray(notifications.taskIds)) return message
   const taskIds = notifications.taskIds.flatMap((id) => choose(String(id)))
   const own = { ...omit(notifications, 'taskIds'), ...(taskIds.length && { taskIds }) }
-  const params = { ...message.params, notifications: own }
-  return { ...message, params, raw: { ...message.raw, params } }
+  return withParams(message, { ...message.params, notifications: own })
 }
 
 type Change = (id: string) => string

@@ -1,7 +1,7 @@
 import type { McpServer, ToolOverride } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { compileShaping, type Shaping } from '../json/shaping/index.ts'
-import { fold, INVALID_PARAMS, isObject, type Request, type RpcError } from '../mcp/index.ts'
+import { fold, INVALID_PARAMS, isObject, type Request, type RpcError, withParams } from '../mcp/index.ts'
 import { RESULT_SIZE } from '../tools/schema.ts'
 import type { Pins } from './pins.ts'
 
@@ -82,7 +82,7 @@ export function createToolFilter(
     shaping: (own) => shaping?.(own),
     hasPrompt,
     request(message) {
-      const { method, params, raw } = message
+      const { method, params } = message
       if (method !== CALL) return method === GET ? prompt(message) : message
       // A lenient server could read a name of another type as a hidden one.
       if (typeof params.name !== 'string')
@@ -91,8 +91,7 @@ export function createToolFilter(
       if (own === undefined)
         return { code: INVALID_PARAMS, message: `Unknown tool: ${params.name.slice(0, 80)}` }
       if (own === params.name) return message
-      const renamed = { ...params, name: own }
-      return { ...message, params: renamed, raw: { ...raw, params: renamed } }
+      return withParams(message, { ...params, name: own })
     },
   }
 }

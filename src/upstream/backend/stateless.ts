@@ -23,6 +23,7 @@ import {
   type StatelessServer,
   stateOf,
   UNKNOWN_STATE,
+  withParams,
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
 import { endOf, exchangeOf } from '../sent-requests.ts'
@@ -166,8 +167,7 @@ export async function resumed(
   const state = await stateOf(replicas, String(requestState), text, request.id)
   if (state instanceof HttpResponse) return state
   if (state === undefined) return json(errorText(request.id, UNKNOWN_STATE))
-  const params = { ...request.params, requestState: state }
-  return { ...request, params, raw: { ...request.raw, params } }
+  return withParams(request, { ...request.params, requestState: state })
 }
 
 /** The server with waiting calls that every replica can find. */
