@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkReading, mayClash } from '../../src/build/check-configurations.ts'
+import { checkReading } from '../../src/build/check-configurations.ts'
 import type { Reload } from '../../src/build/types.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { watchStore } from '../../src/server/watch-store.ts'
@@ -8,41 +8,46 @@ import type { ConfigurationStore, Snapshot } from '../../src/store/index.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
 import { sound } from './files.ts'
 
-const read = (text: string) => readConfiguration({ file: 'new.yaml', text }, {})
-const fresh = (prefix: string) => [read(sound('new', 'x', undefined, prefix)).configuration!]
 const config = (prefix: string) => ({ file: 'old.yaml', text: sound('old', 'x', undefined, prefix) })
+const ENV = { PREFIX: '/team/shop', P: 'p' }
 
-test('what may claim the same prefix is read, however it is written', () => {
-  const writings = [
-    '/team/shop',
-    '/Team/SHOP/',
-    '"/team/shop"',
-    '"/team/\\x73hop"',
-    '${PREFIX}',
-    '"/team/sho${P}"',
-    '*anchor',
-    '\n  ${PREFIX}',
-  ]
-  for (const prefix of writings)
-    assert.equal(mayClash(fresh('/team/shop'), [config(prefix)]).length, 1, prefix)
-  assert.equal(mayClash(fresh('/'), [config('/x')]).length, 1)
-  assert.deepEqual(mayClash(fresh('/team/shop'), [config('/team/weather')]), [])
+/** Findings of a new configuration at a prefix, beside others. */
+async function findingsOf(prefix: string, beside: { file: string; text: string }[]) {
+  const source = { file: 'new.yaml', text: sound('new', 'x', undefined, prefix) }
+  const one = readConfiguration(source, ENV)
+  const sources = new Map([['new.yaml', one.text]])
+  const reading = { configurations: [one], findings: one.findings, sources }
+  const { findings } = await checkReading(reading, { env: ENV }, beside)
+  return findings.map(({ code, file, related }) => [code, file, related?.[0]?.file])
+}
+
+const CLASH = [['duplicate-prefix', 'new.yaml', 'old.yaml']]
+
+for (const prefix of [
+  '/team/shop',
+  '/Team/SHOP/',
+  '"/team/shop"',
+  '"/team/\\x73hop"',
+  '"${PREFIX}"',
+  '"/team/sho${P}"',
+  '\n  "${PREFIX}"',
+])
+  test(`a prefix clashes however it is written: ${JSON.stringify(prefix)}`, async () =>
+    assert.deepEqual(await findingsOf('/team/shop', [config(prefix)]), CLASH))
+
+test('a prefix clashes with an alias', async () => {
+  const { file, text } = config('*anchor')
+  assert.deepEqual(
+    await findingsOf('/team/shop', [{ file, text: `x-a: &anchor /team/shop\n${text}` }]),
+    CLASH,
+  )
 })
 
-test('a clash with what is there is found at the new one only', async () => {
-  const source = { file: 'new.yaml', text: sound('new', 'x', undefined, '/shop') }
-  const one = readConfiguration(source, {})
-  const reading = {
-    configurations: [one],
-    findings: one.findings,
-    sources: new Map([['new.yaml', one.text]]),
-  }
+test('other prefixes do not clash, and a clash is found at the new one only', async () => {
+  assert.deepEqual(await findingsOf('/team/shop', [config('/team/weather')]), [])
+  assert.deepEqual(await findingsOf('/', [config('/x')]), [])
   const beside = [config('/Shop'), { file: 'broken.yaml', text: 'name: [shop' }]
-  const { findings } = await checkReading(reading, { env: {} }, beside)
-  assert.deepEqual(
-    findings.map(({ code, file, related }) => [code, file, related?.[0]?.file]),
-    [['duplicate-prefix', 'new.yaml', 'old.yaml']],
-  )
+  assert.deepEqual(await findingsOf('/shop', beside), CLASH)
 })
 
 const UNREADABLE = { findings: [{ code: 'unreadable-store' }] } as unknown as Reload
