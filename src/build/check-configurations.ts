@@ -131,10 +131,7 @@ const MOST = 50
  * The existing configurations that may claim a prefix of the new ones: their text holds its last segment, or writes
  * prefixes in a way that a search of the text does not find. Reading ten thousand takes long.
  */
-function mayClash(
-  configurations: readonly Configuration[],
-  beside: readonly Source[],
-): readonly Source[] {
+function mayClash(configurations: readonly Configuration[], beside: readonly Source[]): readonly Source[] {
   const prefixes = configurations.flatMap(({ routers }) =>
     routers.flatMap(({ prefix, ssePrefix }) => (ssePrefix === undefined ? [prefix] : [prefix, ssePrefix])),
   )

@@ -74,11 +74,16 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
   return form
 }
 
+/** The words of a server, on one line. */
+export function serverWords(text: string): string {
+  return shorten(visible(text.replace(/\s+/g, ' ').trim()), 200)
+}
+
 /**
  * The error in a server's answer (RFC 6749, 5.2), also in nonstandard members: in brackets, after a space; empty if there is none.
  * @param secrets masked in it
  */
-export function wordsOf(answer: Record<string, unknown>, secrets: readonly string[]): string {
+export function errorIn(answer: Record<string, unknown>, secrets: readonly string[]): string {
   const { error, error_description: description, message, detail } = answer
   const words = [error, description, message, detail].filter((one) => typeof one === 'string' && one !== '')
   const said = secrets
@@ -88,8 +93,8 @@ export function wordsOf(answer: Record<string, unknown>, secrets: readonly strin
       new URLSearchParams({ '': secret }).toString().slice(1),
     ])
     .reduce((rest, form) => rest.replaceAll(form, '***'), words.slice(0, 2).join(': '))
-  const text = visible(said.replace(/\s+/g, ' ').trim())
-  return text && ` (${shorten(text, 200)})`
+  const text = serverWords(said)
+  return text && ` (${text})`
 }
 
 /** @param secrets that the request held @throws TokenFault */
@@ -99,7 +104,7 @@ function tokenOf({ status, body }: HttpAnswer, origin: string, secrets: readonly
   const { access_token: token, token_type: type, expires_in: lifetime } = answer
   // GitHub answers errors with 200.
   if (status < 200 || status > 299 || (token === undefined && answer.error !== undefined))
-    throw new TokenFault('status', `${who} responded with status ${status}${wordsOf(answer, secrets)}`)
+    throw new TokenFault('status', `${who} responded with status ${status}${errorIn(answer, secrets)}`)
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw new TokenFault('invalid', `${who} responded without an access token`)
   if (token.length > MAX_TOKEN)

@@ -6,15 +6,18 @@ import type { JudgeLogin } from './app.ts'
 import { LateStore } from './late.ts'
 import { lowdbStore } from './lowdb.ts'
 import { Outage } from './outage.ts'
+import { isPlantsPath } from './paths.ts'
 import type { PlantSettings, PlantStorage, PlantStore } from './store.ts'
 import { openFile } from './store-file.ts'
 
 export type { JudgeLogin } from './app.ts'
 export { isPlantsPath } from './paths.ts'
 
-/** The plant store, opened: `app` answers the paths that `isPlantsPath` is true for. */
+/** The plant store, opened. */
 export interface Plants {
   app: Hono
+  /** Whether `app` answers a path. */
+  owns(path: string): boolean
   /** Whether the store works, as far as the last operation shows. */
   available(): boolean
   /** Ends the writes under way and lets go of the file or database; later changes are answered 503. */
@@ -46,6 +49,7 @@ export async function openPlants(
   }
   return {
     app: plantsApp(settings, outage.watch(store), onError, judgeLogin),
+    owns: isPlantsPath(settings.basePath),
     available: () => outage.reason === undefined,
     close: () => store.close(),
   }

@@ -11,19 +11,12 @@ import { clientAddressReader, networkMatcher, outerPrefixReader } from '../acces
 import { EMPTY_TABLE } from '../build/table.ts'
 import type { Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
 import { type Cluster, createCluster } from '../cluster/index.ts'
-import {
-  clientBase,
-  isLocal,
-  type ListenAddress,
-  type PlantSettings,
-  type ServerLimits,
-  type Settings,
-} from '../config/index.ts'
+import { clientBase, isLocal, type ListenAddress, type ServerLimits, type Settings } from '../config/index.ts'
 import { openVault, type Vault } from '../credentials/oauth/vault.ts'
 import { hasErrors } from '../findings/index.ts'
 import { headersOf, SessionRegistry, type StdioConnection } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
-import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
+import { type JudgeLogin, openPlants } from '../plants/index.ts'
 import type { ConfigurationStore } from '../store/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -299,7 +292,7 @@ async function serve(
     onForward: metrics.forwarded,
     ...(cluster && { cluster }),
     ...(shared && { elsewhere: probesHere(shared, readiness) }),
-    ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
+    ...(plants && { plants }),
   })
   return {
     app: served,
@@ -484,10 +477,6 @@ function reloader(live: LiveTable, readiness: Readiness) {
     if (!hasErrors(result.findings)) readiness.lastGood = Date.now()
     return result
   }
-}
-
-function appOfPlants(app: Hono, { basePath }: PlantSettings): NonNullable<AppParts['plants']> {
-  return { app, owns: isPlantsPath(basePath) }
 }
 
 function onReloadOf({ metrics, audit }: Observers): OnReload {

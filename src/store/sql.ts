@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
-import { type Kysely, type Migration, type QueryExecutorProvider, sql, type Transaction } from 'kysely'
-import { DEFAULT_TENANT, type Identity, qualifiedName } from '../config/index.ts'
+import { type Kysely, type QueryExecutorProvider, sql, type Transaction } from 'kysely'
+import { qualifiedName } from '../config/index.ts'
 import { lastingConnection } from '../net/index.ts'
 import { type DatabaseType, LIMITS, openDatabase } from './database.ts'
+import { idOf, migrations, type Row, type Tables } from './sql-tables.ts'
 import {
   byName,
   type Change,
   type ConfigurationStore,
   checkChanges,
   conflictsOf,
-  departure,
   type Outcome,
   type Reason,
   type StoredConfiguration,
@@ -269,7 +268,7 @@ function stored(row: Row & { text: string }, label: string): StoredConfiguration
 const CHANNEL = 'plantgw_configuration'
 
 /** Notifies all listeners once the transaction is committed. */
-export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
+async function tellChange(trx: QueryExecutorProvider): Promise<void> {
   await sql`select pg_notify(${CHANNEL}, '')`.execute(trx)
 }
 
@@ -279,7 +278,7 @@ export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
  * @param url with the credentials
  * @param then must not throw
  */
-export function listenForChanges(url: string, then: () => void): { close(): void } {
+function listenForChanges(url: string, then: () => void): { close(): void } {
   return lastingConnection({
     name: 'the store of configurations',
     async connect(_attempt, signal, lose) {
@@ -304,114 +303,5 @@ export function listenForChanges(url: string, then: () => void): { close(): void
     probe: (client) => client.query('select 1'),
     onUp: then,
     onDown: then,
-  })
-}
-
-/** The tables, as they are after all migrations. */
-export interface Tables {
-  /** Served configurations, one row each. */
-  plantgw_configuration: Row & { text: string }
-  /** All versions; without a text if the version deleted the configuration. */
-  plantgw_configuration_version: Row & { text: string | null }
-  /** One row, incremented by every change; its lock serializes changes. */
-  plantgw_configuration_revision: { id: number; value: string | number }
-}
-
-export interface Row {
-  /** As `idOf`. */
-  id: string
-  name: string
-  tenant: string
-  version: number
-  updated_at: string
-  author: string
-  message: string | null
-}
-
-/** Never change a released migration. MySQL may be interrupted in the middle of one and run it again. */
-export function migrations(type: DatabaseType): Record<string, Migration> {
-  const text = type === 'mysql' ? sql`longtext` : sql`text`
-  const end =
-    type === 'mysql' ? sql`engine = InnoDB default character set utf8mb4 collate utf8mb4_bin` : sql``
-  return {
-    '001-configurations': {
-      async up(db: Kysely<unknown>) {
-        const table = (name: string) =>
-          db.schema
-            .createTable(name)
-            .ifNotExists()
-            .addColumn('id', 'varchar(64)', (column) => column.notNull())
-            .addColumn('name', text, (column) => column.notNull())
-            .addColumn('tenant', text, (column) => column.notNull())
-            .addColumn('version', 'integer', (column) => column.notNull())
-            .addColumn('updated_at', 'varchar(30)', (column) => column.notNull())
-            .addColumn('author', text, (column) => column.notNull())
-            .addColumn('message', text)
-            .addColumn('text', text)
-            .modifyEnd(end)
-        await table('plantgw_configuration')
-          .addPrimaryKeyConstraint('plantgw_configuration_pk', ['id'])
-          .execute()
-        await table('plantgw_configuration_version')
-          .addPrimaryKeyConstraint('plantgw_configuration_version_pk', ['id', 'version'])
-          .execute()
-        await db.schema
-          .createTable('plantgw_configuration_revision')
-          .ifNotExists()
-          .addColumn('id', 'integer', (column) => column.primaryKey())
-          .addColumn('value', 'bigint', (column) => column.notNull())
-          .modifyEnd(end)
-          .execute()
-        await sql`delete from plantgw_configuration_revision`.execute(db)
-        await sql`insert into plantgw_configuration_revision (id, value) values (1, 0)`.execute(db)
-      },
-    },
-    '002-names-of-tenants': { up: separateTenants },
-  }
-}
-
-/** SHA-256, as names are compared by bytes. For the default tenant of the name alone, as before tenants existed. */
-export function idOf({ tenant, name }: Identity): string {
-  return createHash('sha256')
-    .update(tenant === DEFAULT_TENANT ? name : `${tenant}\0${name}`)
-    .digest('hex')
-}
-
-/** Splits the history of each name by tenant. Safe to run again after an interruption. */
-async function separateTenants(given: Kysely<unknown>): Promise<void> {
-  const db = given as Kysely<Tables>
-  const departures = await departuresOf(db)
-  for (const table of ['plantgw_configuration_version', 'plantgw_configuration'] as const) {
-    const rows = await db.selectFrom(table).select(['id', 'name', 'tenant', 'version']).execute()
-    for (const row of rows) {
-      const id = idOf(row)
-      if (row.id === id) continue
-      const own = db.updateTable(table).set({ id }).where('id', '=', row.id)
-      await own.where('version', '=', row.version).execute()
-    }
-  }
-  for (const row of departures)
-    await db
-      .insertInto('plantgw_configuration_version')
-      .values({ ...row, text: null })
-      .execute()
-}
-
-async function departuresOf(db: Kysely<Tables>): Promise<Row[]> {
-  const rows = await db
-    .selectFrom('plantgw_configuration_version')
-    .select(['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'])
-    .select((eb) => eb('text', 'is', null).as('deleted'))
-    .orderBy('version')
-    // A recorded deletion comes before the version that follows it.
-    .orderBy('deleted', 'desc')
-    .execute()
-  const latest = new Map<string, (typeof rows)[number]>()
-  return rows.flatMap(({ deleted, ...row }) => {
-    const last = latest.get(row.name)
-    latest.set(row.name, { ...row, deleted })
-    if (!last || Number(last.deleted) === 1 || last.tenant === row.tenant) return []
-    const gone = departure(last, row)
-    return [{ ...gone, id: idOf(gone) }]
   })
 }

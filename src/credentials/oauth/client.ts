@@ -13,10 +13,8 @@ import {
   objectOf,
 } from '../../access/authorization-server.ts'
 import type { Credentials as CredentialSettings } from '../../config/model.ts'
-import { visible } from '../../mcp/visible.ts'
 import { NetFault, urlFault } from '../../net/index.ts'
-import { shorten } from '../../text/index.ts'
-import { MAX_TOKEN, wordsOf } from '../token-endpoint.ts'
+import { errorIn, MAX_TOKEN, serverWords } from '../token-endpoint.ts'
 
 /**
  * The MCP SDK, which finds authorization servers as MCP orders it and checks their answers (RFC 7591, 7636, 8414, 8707, 9207,
@@ -78,9 +76,6 @@ export function guardedFetch(
   }
 }
 
-/** Characters of a server's own words. */
-const MAX_WORDS = 200
-
 /** Status and body, in the message of the SDK. */
 const UNREAD = /^(?:HTTP (\d+): )?Invalid OAuth error response: .*?Raw body: (.*)$/s
 
@@ -98,30 +93,25 @@ export async function asking<T>(who: string, work: () => Promise<T>): Promise<T>
     if (error instanceof RegistrationRejectedError)
       throw new LoginError(`${who} does not let the gateway register itself (status ${error.status})`)
     if (error instanceof IssuerMismatchError)
-      throw new LoginError(`${who} is not what it claims: ${words(message)}`)
+      throw new LoginError(`${who} is not what it claims: ${serverWords(message)}`)
     // The SDK repeats the whole body of an answer that it cannot read.
     const [isUnread, status = 200, body = ''] = UNREAD.exec(message) ?? []
     if (isUnread) {
       const said = objectOf(body) ?? {}
       const code = typeof said.error === 'string' ? said.error : undefined
-      throw new LoginError(`${who} responded with status ${status}${wordsOf(said, [])}`, code)
+      throw new LoginError(`${who} responded with status ${status}${errorIn(said, [])}`, code)
     }
     if (error instanceof OAuthError) {
       const { code } = error
       throw new LoginError(
-        `${who} responded with ${words(code === message ? code : `${code}: ${message}`)}`,
+        `${who} responded with ${serverWords(code === message ? code : `${code}: ${message}`)}`,
         code,
       )
     }
     if (name === 'SyntaxError' || /zod/i.test(name))
       throw new LoginError(`${who} responded with something that OAuth does not allow, such as a web page`)
-    throw new LoginError(`${who}: ${words(message)}`)
+    throw new LoginError(`${who}: ${serverWords(message)}`)
   }
-}
-
-/** The words of a server, on one line. */
-export function words(text: string): string {
-  return shorten(visible(text.replace(/\s+/g, ' ').trim()), MAX_WORDS)
 }
 
 /** Adds the credentials of the client to a form (RFC 6749, 2.3.1). */
@@ -212,7 +202,7 @@ export async function revokeTokens(
     const said = objectOf(await response.text()) ?? {}
     const isSigned = said.error === 'unsupported_token_type'
     if (isSigned && token === access_token && refresh_token !== undefined) continue
-    const why = wordsOf(said, [token, client.client_secret ?? ''].filter(Boolean))
+    const why = errorIn(said, [token, client.client_secret ?? ''].filter(Boolean))
     throw new LoginError(`${endpoint} responded with status ${response.status}${why}`)
   }
   return true

@@ -4,6 +4,7 @@ import { type Credentials as CredentialSettings, DEFAULT_TENANT, type McpServer 
 import { qualifiedName } from '../../config/qualified-name.ts'
 import { urlFault } from '../../net/index.ts'
 import { isSameSecret } from '../../text/index.ts'
+import { serverWords } from '../token-endpoint.ts'
 import {
   asking,
   type Client,
@@ -13,7 +14,6 @@ import {
   sdk,
   serverAt,
   soundTokens,
-  words,
 } from './client.ts'
 import { type Vault, vaultId } from './vault.ts'
 
@@ -68,7 +68,7 @@ interface FlowParts {
 }
 
 /** Where a person comes back from the authorization server. */
-export interface Return {
+export interface ReturnTarget {
   redirectUri: string
   /** URL of the gateway's Client ID Metadata Document, if it serves one. */
   clientMetadataUrl?: string | undefined
@@ -85,7 +85,7 @@ export interface Return {
  */
 export async function beginLogin(
   server: LoginServer,
-  to: Return,
+  to: ReturnTarget,
   wanted: readonly string[],
   parts: FlowParts,
 ): Promise<Attempt> {
@@ -139,7 +139,7 @@ export async function finishLogin(
       validateAuthorizationResponseIssuer({ iss, expectedIssuer: own.issuer, issParameterSupported }),
     )
     const said = [response.get('error') ?? 'no code', response.get('error_description')].filter(Boolean)
-    throw new LoginError(`${who} responded with ${words(said.join(': '))}`)
+    throw new LoginError(`${who} responded with ${serverWords(said.join(': '))}`)
   }
   const methods = metadata.token_endpoint_auth_methods_supported
   const addClientAuthentication = await clientAuthentication(server.settings, client, methods)
@@ -242,7 +242,7 @@ async function findAuthorization(server: LoginServer, fetchFn: FetchLike): Promi
 async function checkResource({ name }: LoginServer, url: string, resource: string): Promise<void> {
   const { checkResourceAllowed } = await sdk()
   if (checkResourceAllowed({ requestedResource: new URL(url), configuredResource: resource })) return
-  throw new LoginError(`the metadata of the server ${name} are about another one, ${words(resource)}`)
+  throw new LoginError(`the metadata of the server ${name} are about another one, ${serverWords(resource)}`)
 }
 
 /** @throws LoginError */
@@ -256,7 +256,7 @@ function sound(metadata: AuthorizationServerMetadata): Metadata {
 async function clientFor(
   { tenant, settings }: LoginServer,
   metadata: Metadata,
-  { redirectUri, clientMetadataUrl, isTransient = false }: Return,
+  { redirectUri, clientMetadataUrl, isTransient = false }: ReturnTarget,
   { vault, fetchFn, now }: FlowParts,
 ): Promise<{ client: Client; registration?: string }> {
   const { clientId, clientSecret } = settings

@@ -14,7 +14,14 @@ import {
   revokeTokens,
   sdk,
 } from './client.ts'
-import { type Attempt, beginLogin, finishLogin, type LoginServer, loginName, type Return } from './flow.ts'
+import {
+  type Attempt,
+  beginLogin,
+  finishLogin,
+  type LoginServer,
+  loginName,
+  type ReturnTarget,
+} from './flow.ts'
 import { type Vault, vaultId } from './vault.ts'
 
 /** The tokens of a login; secret. */
@@ -133,7 +140,7 @@ export class ServerLogin {
   }
 
   /** Begins a login with the scopes that were missing. @throws LoginError, StoreError */
-  async begin(to: Return): Promise<Attempt> {
+  async begin(to: ReturnTarget): Promise<Attempt> {
     const { vault, now } = this.parts
     const { wanted = [], scope = '' } = (await vault.readable<StoredLogin>(this.#id)) ?? {}
     const scopes = wanted.length ? [...scope.split(' '), ...wanted] : []
