@@ -140,8 +140,7 @@ export async function runSteps<Request>(
   request: Request,
 ): Promise<Refusal | HttpResponse | undefined> {
   for (const step of steps) {
-    const result = step.run(request)
-    const refused = result && (await result)
+    const refused = await step.run(request)
     if (refused) return refused
   }
   return undefined
