@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { type Place, type Report, suggest } from '../findings/index.ts'
 import { isObject, type Json, type JsonObject, pointerSegments, valueAt } from '../json/index.ts'
-import { nearest, plural, quote, quoteAll, shorten } from '../text/index.ts'
+import { isSecretName, nearest, plural, quote, quoteAll, shorten } from '../text/index.ts'
 import { type Advice, foreignTypeHint, meantValue } from './misplaced.ts'
 import type { Path } from './model.ts'
 import type { LoadedSchema } from './schemas.ts'
@@ -338,6 +338,10 @@ export type Describe = (path: Path, value: unknown) => string
 export function describer(nodes: Nodes): Describe {
   return (path, value) => {
     const variable = variableAt(path, nodes)
-    return variable === undefined ? describeValue(value) : `the value of ${quote(variable)}`
+    if (variable !== undefined) return `the value of ${quote(variable)}`
+    const key = String(path.findLast((one) => typeof one === 'string'))
+    // A secret that stands for an object with it: `credentials: t0ken`.
+    const isSecret = typeof value === 'string' && /^(?=.*\d)\S{12}/.test(value) && isSecretName(key)
+    return isSecret ? 'a string' : describeValue(value)
   }
 }

@@ -1,4 +1,4 @@
-import { isOneEdit, nearest, type Position } from '../text/index.ts'
+import { isOneEdit, nearest, type Position, withoutKnown } from '../text/index.ts'
 import { CODES, type FindingCode, type Severity } from './codes.ts'
 
 /** From `start` up to, not including, `end`. */
@@ -49,8 +49,9 @@ export function finding(code: FindingCode, file: string, message: string, more: 
     severity: severity ?? CODES[code].severity,
     file,
     ...(range && { range }),
-    message,
-    ...(hint !== undefined && { hint }),
+    // It may quote a value that a variable holds, and goes into logs.
+    message: withoutKnown(message),
+    ...(hint !== undefined && { hint: withoutKnown(hint) }),
     ...(suggestion !== undefined && { suggestion }),
     ...(related?.length && { related }),
     ...(fix && { fix }),

@@ -1,7 +1,15 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
 
 export { hiddenIn, notText, printable, printableJson, printableLines, withoutHidden } from './hidden.ts'
-export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'
+export {
+  BETWEEN_TOKENS,
+  ISSUED,
+  knownSecrets,
+  LONGEST_KNOWN,
+  type SecretKind,
+  SHOWN,
+  withoutKnown,
+} from './issued-tokens.ts'
 export { lazy } from './lazy.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { groupBy, RecentMap, repeats } from './maps.ts'

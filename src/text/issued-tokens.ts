@@ -50,7 +50,7 @@ const JWT = String.raw`(?:(?<=\\[bfnrt])|(?<![-\w\\]))eyJ[\w-]{10,2048}\.eyJ[\w-
 /** Its lines end as they do, or as JSON writes that. */
 const PEM = String.raw`-----BEGIN (?:[A-Z]+ ){0,4}PRIVATE KEY-----(?:[\sA-Za-z\d+/=]|\\[nrt/]){0,8000}(?:-----END (?:[A-Z]+ ){0,4}PRIVATE KEY-----)?`
 /** A password in a URL. */
-const LOGIN = String.raw`(?<=${START}[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'{}$]{1,64}:)[^\s:@/"'{}$]{3,128}(?=@)`
+const LOGIN = String.raw`(?<=${START}[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'{}$]{0,64}:)[^\s:@/"'{}$]{3,128}(?=@)`
 const KNOWN = new RegExp(
   `(?<token>${START}(?:${ISSUED.map(([, form]) => form).join('|')}))|(?<jwt>${JWT})|(?<key>${PEM})|(?<login>${LOGIN})`,
   'g',
@@ -87,6 +87,21 @@ export function knownSecrets(text: string): KnownSecret[] {
       if (isApart) last = end
       return isApart
     })
+}
+
+/** Replaces secrets. */
+export const SHOWN = '***'
+
+/** The text without known secrets. */
+export function withoutKnown(text: string, onFound?: (kind: SecretKind) => void): string {
+  let shown = ''
+  let from = 0
+  for (const { start, end, kind } of knownSecrets(text)) {
+    shown += text.slice(from, start) + SHOWN
+    from = end
+    onFound?.(kind)
+  }
+  return from === 0 ? text : shown + text.slice(from)
 }
 
 function placeOf({ 0: { length }, index: start, groups }: RegExpExecArray): KnownSecret {

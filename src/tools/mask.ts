@@ -1,7 +1,15 @@
-import { BETWEEN_TOKENS, knownSecrets, LONGEST_KNOWN, PIECE, pause, type SecretKind } from '../text/index.ts'
+import {
+  BETWEEN_TOKENS,
+  knownSecrets,
+  LONGEST_KNOWN,
+  PIECE,
+  pause,
+  type SecretKind,
+  SHOWN,
+  withoutKnown,
+} from '../text/index.ts'
 
-/** Replaces secrets. */
-export const SHOWN = '***'
+export { SHOWN }
 
 /** `own`: a secret that the gateway sends to the server. */
 export type RedactedKind = 'own' | SecretKind
@@ -71,16 +79,8 @@ export function streamMaskOf(secrets: readonly string[], onRedacted?: OnRedacted
 }
 
 /** Masks texts in the format of well-known secrets. */
-export const maskKnown: Mask = (text, _json, onRedacted) => {
-  let shown = ''
-  let from = 0
-  for (const { start, end, kind } of knownSecrets(text)) {
-    shown += text.slice(from, start) + SHOWN
-    from = end
-    onRedacted?.(kind, 1)
-  }
-  return from === 0 ? text : shown + text.slice(from)
-}
+export const maskKnown: Mask = (text, _json, onRedacted) =>
+  withoutKnown(text, (kind) => onRedacted?.(kind, 1))
 
 /** The same for a large text, piece by piece. */
 export async function maskKnownInPieces(text: string, onRedacted?: OnRedacted): Promise<string> {

@@ -188,6 +188,12 @@ describe('what is wrong is told', () => {
     ['tenants: [{name: green, prefix: /a/../b}]', /the path `\/a\/..\/b` has a dot segment/],
     ['host: "[::1]"', /`host` must be a host name or an address/],
     ['host: localhost:5235', /`host` must be a host name or an address/],
+    [
+      'redis: {addr: "${URL}"}',
+      /`redis:\/\/:\*\*\*@localhost` is not/,
+      { URL: 'redis://:hunter2@localhost' },
+    ],
+    ['plants: {tokens: [t0kent0kent0ken]}', /item 1 of `tokens` must be an object; got a string/],
     ['redis: {addr: localhost}', /`localhost` is not `host:port`/],
     ['redis: {addr: "a:1,b:2"}', /a single server has one address/],
     ['trustedProxies: [10.0.0.0/33]', /`10.0.0.0\/33` is not an address or a network/],

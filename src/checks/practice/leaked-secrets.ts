@@ -5,7 +5,7 @@ import { ISSUED, positionsOf, SECRET_KEY_END } from '../../text/index.ts'
 /** One combined pattern is much faster than many. */
 const ANY_ISSUED = new RegExp(String.raw`\b(?:${ISSUED.map(([, form]) => form).join('|')})`, 'g')
 
-const IN_URL = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'${}]{1,64}:([^\s:@/"'${}]{3,128})(?=@)/gi
+const IN_URL = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'${}]{0,64}:([^\s:@/"'${}]{3,128})(?=@)/gi
 
 /** Other formats, each with a part that every match contains; the secret is the end of the match, or its group. */
 const FORMS: readonly [what: string, part: string, form: RegExp][] = [
