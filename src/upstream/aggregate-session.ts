@@ -33,6 +33,7 @@ import {
 import {
   completeHandshake,
   createLasting,
+  handshakeRefused,
   type Lasting,
   type RelayOptions,
   type Reply,
@@ -147,17 +148,14 @@ export class AggregateSession implements UpstreamSession {
 
   /** Servers that start slowly join later, as clients give up soon; they are assumed to have lists of all kinds. */
   async start(request: Request, text: string): Promise<Reply | Fault> {
-    const starts = this.#sessions.map(({ session }) => session.start(request, text))
+    const starts = this.#sessions.map((member) => this.#greet(member, member.session, { request, text }))
     const answers = await Promise.all(starts.map((each) => within(HANDSHAKE_WAIT, each)))
     const results = answers.map((answer, i) => this.#started(i, answer))
     const up = results.filter((result) => result !== undefined)
     const late = this.#sessions.filter(({ at }) => !answers[at])
     const local = this.options.local()
-    if (!up.length && !local && !late.length)
-      return (
-        answers.find((answer) => answer instanceof Fault) ??
-        new Fault('unreachable', 'No server took the handshake')
-      )
+    const fault = answers.find((answer) => answer instanceof Fault)
+    if (fault && !up.length && !local && !late.length) return fault
     for (const [i, answer] of answers.entries()) if (answer && !results[i]) this.#absence.add(i)
     const instructions = mergeInstructions(
       results.map((result, i) => ({ name: this.#servers[i]!.name, text: result?.instructions })),
@@ -183,16 +181,25 @@ export class AggregateSession implements UpstreamSession {
     return resultOf(request.id, result)
   }
 
+  /** Starts a session with a server. @returns the result of `initialize` */
+  async #greet(
+    { at }: MemberSession,
+    session: UpstreamSession,
+    { request, text }: Omit<Beginning, 'revision'>,
+  ): Promise<JsonObject | Fault> {
+    const answer = await session.start(request, text)
+    if (answer instanceof Fault) return answer
+    const { result } = answer.raw
+    return isObject(result) ? result : handshakeRefused(this.#servers[at]!.name, answer.raw)
+  }
+
   /** The `initialize` result of a server; undefined: it is down or still starting. */
-  #started(i: number, answer: Reply | Fault | undefined): JsonObject | undefined {
-    if (!answer) return undefined
-    const result = answer instanceof Fault ? undefined : answer.raw.result
-    const server = this.#servers[i] as AggregatedServer
-    if (isObject(result)) {
-      server.capabilities = saidOf(result)
-      return result
+  #started(i: number, answer: JsonObject | Fault | undefined): JsonObject | undefined {
+    if (!(answer instanceof Fault)) {
+      if (answer) this.#servers[i]!.capabilities = saidOf(answer)
+      return answer
     }
-    this.#down(i, answer instanceof Fault ? answer.message : REFUSED)
+    this.#down(i, answer.message)
     return undefined
   }
 
@@ -503,24 +510,23 @@ export class AggregateSession implements UpstreamSession {
     return revival
   }
 
-  async #revive(member: MemberSession, { request, text }: Beginning): Promise<string | undefined> {
+  async #revive(member: MemberSession, beginning: Beginning): Promise<string | undefined> {
     if (member.leave) return REPLACED
     member.session.close()
     const session = this.#open(member)
     member.session = session
-    return this.#join(member, session, await session.start(request, text))
+    return this.#join(member, session, await this.#greet(member, session, beginning))
   }
 
   /** Adds a server that has come up to the client's session. @returns why it is down */
   async #join(
     member: MemberSession,
     session: UpstreamSession,
-    answer: Reply | Fault,
+    result: JsonObject | Fault,
   ): Promise<string | undefined> {
-    if (answer instanceof Fault) return answer.message
-    const { result } = answer.raw
+    if (result instanceof Fault) return result.message
     // A server of an older revision declares no newer capabilities, so the client does not use them with it.
-    if (!isObject(result) || !isSessionRevision(result.protocolVersion)) return REFUSED
+    if (!isSessionRevision(result.protocolVersion)) return REFUSED
     if (this.#closed || member.leave) return undefined
     this.#servers[member.at]!.capabilities = saidOf(result)
     // Otherwise the client's own notification reaches it, and the client has no lists yet.

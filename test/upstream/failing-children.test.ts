@@ -9,9 +9,9 @@ import { until } from '../support/until.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 
-/** A server that ends at the method that a file names (`start`: at once; `refuse`: it knows none), or works. */
+/** A server that ends at the method that a file names (`start`: at once), or is as that file says. */
 const PROGRAM = `
-const { appendFileSync, readFileSync } = require('node:fs')
+const { appendFileSync, closeSync, readFileSync } = require('node:fs')
 const [starts, mode] = process.argv.slice(2)
 appendFileSync(starts, 'x')
 const end = (method) => {
@@ -29,7 +29,16 @@ if (!end('start'))
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method, params } = JSON.parse(line)
     if (end(method) || id === undefined) return
-    const result = readFileSync(mode, 'utf8') === 'refuse' ? undefined : RESULTS[method]?.(params)
+    const how = readFileSync(mode, 'utf8')
+    if (how === 'logs')
+      for (const line of [{ level: 30, id, msg: 'got it' }, { jsonrpc: '2.0', id, method: 'x', params: [1] }])
+        console.log(JSON.stringify(line))
+    if (how === 'deaf' && method === 'tools/call') {
+      process.stdin.destroy()
+      closeSync(0)
+      setInterval(() => {}, 1000)
+    }
+    const result = how === 'refuse' ? undefined : RESULTS[method]?.(params)
     answer(id, result ? { result } : { error: { code: -32601, message: 'unknown' } })
   })
 `
@@ -48,7 +57,10 @@ async function world(t: TestContext, mode: string) {
   const server = { name: 'x', type: 'stdio', command: process.execPath, args: [program, starts, file] }
   const gateway = await gatewayHere(t, {
     name: 'x',
-    routers: [{ server: 'x', prefix: '/x' }],
+    routers: [
+      { server: 'x', prefix: '/x' },
+      { server: ['x'], prefix: '/list' },
+    ],
     mcpServers: [server],
   })
   const url = `${gateway.base}/x/mcp`
@@ -156,4 +168,22 @@ for (const [mode, failure] of [
     assert.equal(line?.outcome, 'failed')
     assert.equal(line?.level, 'warn')
     assert.ok(line?.failure.startsWith(failure), line?.failure)
+    const inList = (await open(url.replace('/x/', '/list/'))).initialized
+    assert.match(inList.error.message, new RegExp(`^The server x .*${failure.slice(-7)}`))
   })
+
+test('lines with the id of a call that are no answer to it change nothing', TIMEOUT, async (t) => {
+  const { url } = await world(t, 'logs')
+  for (const client of [await open(url), modern(url)]) assert.equal(await client.call('go'), 'gone')
+})
+
+test('a server that reads no more is ended at once, and started again', TIMEOUT, async (t) => {
+  const { url } = await world(t, 'deaf')
+  const client = await open(url)
+  assert.equal(await client.call('go'), 'gone')
+  const answers: string[] = []
+  await until(async () =>
+    (answers[answers.push(await client.call('go')) - 1] ?? '').includes('closed its input'),
+  )
+  assert.equal(await client.call('go'), 'gone')
+})

@@ -192,6 +192,9 @@ function read(value: Json, text?: string): Taken {
   const meant = withoutNothing(isObject(value) ? withoutNulls(value) : value)
   const message = readMessage(meant)
   const shown = meant === value ? (text ?? stringify(value)) : stringify(meant)
+  // Only a result or error answers a request; other lines, such as those of a log, may have an `id` of their own.
+  const isAnswer = isObject(meant) && ('result' in meant || 'error' in meant)
+  if (message.kind === 'invalid' && !isAnswer) return { message: { ...message, id: null }, text: shown }
   if (message.kind !== 'response') return { message, text: shown }
   const raw: JsonObject = {}
   for (const key of ['jsonrpc', 'id', 'result', 'error'])

@@ -35,8 +35,8 @@ export interface StdioOptions {
   children: ChildLog
 }
 
-/** Milliseconds between the end of a child's output and its exit. */
-const OUTPUT_LOST = 200
+/** Milliseconds between the end of a child's input or output and its exit. */
+const PIPE_LOST = 200
 /** Maximum bytes of a line of standard error in the log. */
 const MAX_LOGGED = 8 * 1024
 
@@ -98,7 +98,7 @@ export class StdioChannel implements Channel {
   #readOutput(): void {
     const { log, mask, maxMessage, children } = this.options
     const about = this.#about
-    const { stdout, ended } = this.#child
+    const { stdin, stdout, ended } = this.#child
     const ignored = sparing<string>((text, left) =>
       log.warn(
         { ...about, text: text.slice(0, 200), ...left },
@@ -123,17 +123,19 @@ export class StdioChannel implements Channel {
       stdout,
       lineSplitter(() => maxMessage, take, onTooLarge, this.#unfinished[0]),
     )
-    // A child without output is useless; `#end` reports an exit.
-    const silent = () => {
-      if (this.#closing) return
-      this.close()
-      this.events.closed(new Fault('lost', `The server ${this.#server.name} closed its output`))
-    }
-    stdout.on('end', () => {
-      Promise.race([ended, pause(OUTPUT_LOST)])
-        .then(silent)
+    // A child without input or output is useless; `#end` reports an exit.
+    const lose = (what: string) => {
+      const useless = () => {
+        if (this.#closing) return
+        this.close()
+        this.events.closed(new Fault('lost', `The server ${this.#server.name} closed its ${what}`))
+      }
+      Promise.race([ended, pause(PIPE_LOST)])
+        .then(useless)
         .catch(unexpected('the end of an MCP server'))
-    })
+    }
+    stdout.on('end', () => lose('output'))
+    stdin.on('error', () => lose('input'))
   }
 
   #readErrors(): void {
