@@ -74,10 +74,10 @@ function* prepare(
     }
   }
   const resiliences = new Map<string, KeptResilience>()
-  const ofText = { configuration, variables: lazy(() => variablesUsed(text, context.env)) }
+  const input = { configuration, variables: lazy(() => variablesUsed(text, context.env)) }
   const servers = new Map<string, PreparedServer>([
-    ...(yield* httpServers(ofText, skills, context, lasting, resiliences, report)),
-    ...mcpServers({ ...ofText, file }, context, report),
+    ...(yield* httpServers(input, skills, context, lasting, resiliences, report)),
+    ...mcpServers({ ...input, file }, context, report),
   ])
   const { name, tenant, notifier } = configuration
   const routes: Route[] = []
@@ -243,7 +243,7 @@ function policyOf(
 const WHOLE: Member = { server: '', blockedTools: [], toolOverrides: {} }
 
 type Compiled = [name: string, server: PreparedServer][]
-interface OfText {
+interface ServersInput {
   configuration: Configuration
   /** Environment variables that its text uses. */
   variables: () => readonly UsedVariable[]
@@ -252,7 +252,7 @@ type ReportProblems = (problems: readonly Problem[]) => void
 
 /** The servers of HTTP tools. @param resiliences filled with the state of their upstreams */
 function* httpServers(
-  { configuration, variables }: OfText,
+  { configuration, variables }: ServersInput,
   skills: Skills,
   context: OwnContext,
   lasting: PlaceContext,
@@ -304,7 +304,7 @@ function largestRequest(
 }
 
 function mcpServers(
-  { configuration, file, variables }: OfText & { file: string },
+  { configuration, file, variables }: ServersInput & { file: string },
   context: OwnContext,
   report: ReportProblems,
 ): Compiled {

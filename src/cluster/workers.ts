@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { type Cluster, type ClusterSettings, createCluster, type Reach, workerAddress } from './cluster.ts'
 import { createForwarder, type ForwardRequest } from './forward.ts'
 import { createHops } from './hop.ts'
-import { type Cluster, type ClusterSettings, createCluster, type Reach, workerAddress } from './index.ts'
 import { createTickets } from './tickets.ts'
 
 interface WorkerClusterOptions {

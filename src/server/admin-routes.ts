@@ -39,7 +39,7 @@ export interface AdminRoutesParts {
   /** Why `/_ready` fails; undefined if ready. */
   unready: () => string | undefined
   metrics: Metrics
-  status: (principal: AdminPrincipal) => Steps<Status> | Promise<Steps<Status>>
+  status: (principal: AdminPrincipal) => Promise<Steps<Status>>
   /** The served configurations. */
   served: () => readonly Identity[]
   /** Pages for people. */

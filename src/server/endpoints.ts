@@ -16,7 +16,7 @@ import type { Endpoint, HttpContext } from './http-context.ts'
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   mcp: {
     allow: 'POST, GET, DELETE, OPTIONS',
-    serve: (context, registry) => serveMcp(context, mcpEndpoint(context, registry)),
+    serve: async (context, registry) => serveMcp(context, mcpEndpoint(context, registry)),
   },
   sse: {
     allow: 'GET, OPTIONS',
@@ -51,7 +51,7 @@ function document({ text, type, etag, cacheControl }: PublicDocument): Endpoint 
   return {
     allow: 'GET, HEAD, OPTIONS',
     open: true,
-    serve(context) {
+    async serve(context) {
       if (context.method !== 'GET' && context.method !== 'HEAD')
         return methodNotAllowed(context.method, 'GET, HEAD')
       const any = { 'access-control-allow-origin': '*' }

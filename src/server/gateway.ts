@@ -31,7 +31,7 @@ import { type Console, createConsole } from './console/console.ts'
 import { ownSource } from './console/source.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { clientAddress, otherEndOf } from './http-context.ts'
-import { type LiveOptions, LiveTable, type Made } from './live.ts'
+import { type LiveOptions, LiveTable, type PreparedReload } from './live.ts'
 import { createLoginPages } from './login-pages.ts'
 import { Recorder } from './recorder.ts'
 import { createReloads, type OnReload, type Reloads } from './reloads.ts'
@@ -81,7 +81,7 @@ export interface Gateway {
   /** Reads the configurations and reports what a reload would change, without changing or starting anything. */
   diff(): Promise<Difference>
   /** Reads the configurations again, to be served later; absent: all, else only these names. */
-  prepare(names?: ReadonlySet<string>): Promise<Made>
+  prepare(names?: ReadonlySet<string>): Promise<PreparedReload>
   counted(): Promise<Counted>
   serving(): ServingStatus
   /** Serves a route on standard input and output; `send` receives the lines for the client. */

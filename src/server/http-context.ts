@@ -65,7 +65,7 @@ export interface Endpoint {
   allow: string
   /** Whether it is public, even if the route authenticates callers. */
   open?: boolean
-  serve(context: HttpContext, registry: SessionRegistry): HttpResponse | Promise<HttpResponse>
+  serve(context: HttpContext, registry: SessionRegistry): Promise<HttpResponse>
 }
 
 /** One request to an endpoint of a route, from the first step to the end of its response. */

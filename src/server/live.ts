@@ -33,7 +33,7 @@ export interface LiveOptions extends BuildOptions {
 }
 
 /** The result of a reading that is not served yet. */
-export interface Made {
+export interface PreparedReload {
   result: Reload
   /** The environment with which it was read. */
   env: Env
@@ -125,7 +125,7 @@ export class LiveTable {
   }
 
   /** Reads the configurations again and builds the next table. */
-  async prepare(names?: ReadonlySet<string>): Promise<Made> {
+  async prepare(names?: ReadonlySet<string>): Promise<PreparedReload> {
     this.options.onReload?.()
     const before = this.table
     const made = await this.make(names, false)
@@ -199,7 +199,7 @@ export class LiveTable {
   private async make(
     only: ReadonlySet<string> | undefined,
     strict: boolean,
-  ): Promise<Omit<Made, 'follow'> & { reading: ReadConfigurationsResult }> {
+  ): Promise<Omit<PreparedReload, 'follow'> & { reading: ReadConfigurationsResult }> {
     const { env, reading } = await this.read()
     const before = this.table
     const context: AssembleContext = {

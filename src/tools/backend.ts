@@ -2,7 +2,7 @@ import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/s
 import type { Seal } from '../cluster/seal.ts'
 import type { Server } from '../config/model.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
-import { type Answer as CallAnswer, errorAnswer, resultAnswer } from '../mcp/answer.ts'
+import { type Answer, errorAnswer, resultAnswer } from '../mcp/answer.ts'
 import type {
   Backend,
   BackendSession,
@@ -38,7 +38,7 @@ import { keeperOf } from '../mcp/read-result.ts'
 import { visibleText } from '../mcp/visible.ts'
 import { lazy, withoutHidden } from '../text/index.ts'
 import { unknownText } from './argument-text.ts'
-import { promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
+import { list, promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
 import { SKILLS_EXTENSION, type Skills } from './skills/index.ts'
 import {
   answerOf,
@@ -49,7 +49,7 @@ import {
   TASKS_EXTENSION,
   Tasks,
 } from './tasks.ts'
-import type { Answer, CallContext, Method, Prompts, Tools } from './types.ts'
+import type { CallContext, Method, MethodAnswer, Prompts, Tools } from './types.ts'
 
 interface BackendParts {
   server: Pick<Server, 'name' | 'description'>
@@ -128,7 +128,7 @@ function serviceOf(parts: BackendParts): Service {
   if (keepsResults) {
     methods.set('resources/list', list('resources', '[]'))
     methods.set('resources/templates/list', list('resourceTemplates', '[]'))
-    methods.set('resources/read', ({ uri }, { revision }) => ({
+    methods.set('resources/read', async ({ uri }, { revision }) => ({
       error: resourceNotFound(uri, revision),
     }))
   }
@@ -314,7 +314,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return { ok: true, text: resultText(id, stringify(result as JsonObject)) }
   }
 
-  async request(call: Call): Promise<CallAnswer> {
+  async request(call: Call): Promise<Answer> {
     const { method, params } = call.request
     const answer = await this.service.methods.get(method)?.(params, call)
     if (!answer) return this.own(call, method)
@@ -324,7 +324,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   }
 
   /** Answers methods of the protocol itself. */
-  private own(call: Call, method: string): CallAnswer | Promise<CallAnswer> {
+  private own(call: Call, method: string): Answer | Promise<Answer> {
     const inSession = isSessionRevision(call.revision)
     if (inSession && method === 'ping') return resultAnswer(call, '{}')
     if (inSession && method === 'initialize')
@@ -334,7 +334,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return errorAnswer(call, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
   }
 
-  private discover(call: Call): CallAnswer {
+  private discover(call: Call): Answer {
     const { instructions } = this.service
     const capabilities = this.capabilitiesFor(call.revision)
     const body = { supportedVersions: [...REVISIONS], capabilities, ...(instructions && { instructions }) }
@@ -344,14 +344,14 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   /**
    * Acknowledges a subscription; the registry sends its notifications and ends it (2026-07-28, Subscriptions).
    */
-  private listen(call: Call): CallAnswer | Promise<CallAnswer> {
+  private listen(call: Call): Answer | Promise<Answer> {
     const { id, params } = call.request
     const wanted = params.notifications
     if (!isObject(wanted)) {
       const message = 'params.notifications must be an object such as {"toolsListChanged": true}'
       return errorAnswer(call, { code: INVALID_PARAMS, message })
     }
-    if (this.service.hasTasks && wanted.taskIds !== undefined && !declaresTasks(params))
+    if (this.hasTasks && wanted.taskIds !== undefined && !declaresTasks(params))
       return errorAnswer(call, missingCapability(TASKS_EXTENSION))
     const notifications = this.granted(wanted)
     const method = 'notifications/subscriptions/acknowledged'
@@ -374,7 +374,12 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   /** Adds the members that 2026-07-28 requires to a result's text. */
   private shown(
     { revision, request: { method } }: Call,
-    { result, resultType, meta, cacheScope = this.service.cacheScope }: Exclude<Answer, { error: RpcError }>,
+    {
+      result,
+      resultType,
+      meta,
+      cacheScope = this.service.cacheScope,
+    }: Exclude<MethodAnswer, { error: RpcError }>,
   ): string {
     const inSession = isSessionRevision(revision)
     if (inSession && !meta) return result
@@ -386,14 +391,6 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
       : this.opening.ownMeta
     return `{"resultType":"${resultType ?? 'complete'}","_meta":${_meta}${cache}${rest}`
   }
-}
-
-function list(key: keyof Lists | 'resources' | 'resourceTemplates', text: string): Method {
-  const answer: Answer = { result: `{"${key}":${text}}` }
-  return (params) =>
-    params.cursor === undefined
-      ? answer
-      : invalid('Invalid cursor: the list is one page, ask without a cursor')
 }
 
 /** Clients with skills support get no prompts for them, so the list is not cached for others. */
@@ -459,6 +456,6 @@ function getPrompt(prompts: Prompts, skills: Skills): Method {
   }
 }
 
-function invalid(message: string): Answer {
+function invalid(message: string): MethodAnswer {
   return { error: { code: INVALID_PARAMS, message } }
 }

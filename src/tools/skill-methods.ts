@@ -10,7 +10,7 @@ import {
 } from '../mcp/index.ts'
 import { cut, withoutHidden } from '../text/index.ts'
 import { SKILLS_EXTENSION, type Skill, type SkillFile, type Skills } from './skills/index.ts'
-import type { Answer, Method, PromptDefinition, PromptResult } from './types.ts'
+import type { Method, MethodAnswer, PromptDefinition, PromptResult } from './types.ts'
 
 /** JSON text of the entries of `skills/list`. */
 export function listedSkills(skills: Skills): string {
@@ -27,18 +27,11 @@ export function skillMethods(skills: Skills, listed: string | undefined): Map<st
   const entries = new Map(skills.map((skill) => [skill.uri, skill]))
   const mains = new Map(skills.map((skill) => [skill.uri, skill.description]))
   const resources = [...files.values()].map((file) => resourceOf(file, mains.get(file.uri)))
-  const list = (key: string, text: string) => {
-    const answer = { result: `{"${key}":${text}}` }
-    return ({ cursor }: JsonObject): Answer =>
-      cursor === undefined
-        ? answer
-        : { error: { code: INVALID_PARAMS, message: 'Invalid cursor: the list is one page' } }
-  }
   return new Map<string, Method>([
     ['skills/list', list('skills', listed)],
     [
       'skills/get',
-      ({ uri }) => {
+      async ({ uri }) => {
         const skill = typeof uri === 'string' ? entries.get(uri) : undefined
         if (skill) return { result: stringify({ skill: entryOf(skill) }) }
         return { error: { code: INVALID_PARAMS, message: `No skill is served at ${cut(String(uri), 200)}` } }
@@ -48,13 +41,20 @@ export function skillMethods(skills: Skills, listed: string | undefined): Map<st
     ['resources/templates/list', list('resourceTemplates', '[]')],
     [
       'resources/read',
-      ({ uri }, { revision }) => {
+      async ({ uri }, { revision }) => {
         const file = typeof uri === 'string' ? files.get(uri) : undefined
         if (file) return { result: stringify({ contents: [contentOf(file)] }) }
         return { error: resourceNotFound(uri, revision) }
       },
     ],
   ])
+}
+
+/** Answers a list of one page. @param text JSON of its items */
+export function list(key: string, text: string): Method {
+  const answer: MethodAnswer = { result: `{"${key}":${text}}` }
+  const message = 'Invalid cursor: the list is one page, ask without a cursor'
+  return async ({ cursor }) => (cursor === undefined ? answer : { error: { code: INVALID_PARAMS, message } })
 }
 
 /** Whether the client supports skills, and so needs no prompts for them. */

@@ -19,10 +19,10 @@ import {
 import { unexpected } from '../telemetry/unexpected.ts'
 import { metricOutcome } from './failure.ts'
 import type {
-  Answer,
   CallContext,
   CallOutcome,
   Method,
+  MethodAnswer,
   Operation,
   Operations,
   ToolDefinition,
@@ -95,7 +95,7 @@ function endOf(
 }
 
 /** The answer for this outcome. @param tool for the metrics of tools */
-export function answerOf(outcome: CallOutcome, tool?: string): Answer {
+export function answerOf(outcome: CallOutcome, tool?: string): MethodAnswer {
   const end = endOf(outcome, tool)
   if (!outcome.result._meta) return { result: stringify(outcome.result), end }
   const { _meta: meta, ...result } = outcome.result
@@ -128,7 +128,7 @@ export class Tasks {
       ['tasks/cancel', this.method('both', (...given) => this.cancel(...given))],
       ['tasks/result', this.method('tasks', (...given) => this.payload(...given))],
       // Operations never request input.
-      ['tasks/update', this.method('extension', () => ({ result: '{}' }))],
+      ['tasks/update', this.method('extension', async () => ({ result: '{}' }))],
     ])
   }
 
@@ -139,7 +139,7 @@ export class Tasks {
     outcome: CallOutcome,
     call: Call,
     begin: number,
-  ): Promise<Answer> {
+  ): Promise<MethodAnswer> {
     const { operation } = outcome
     const known: Known = { tool, createdAt: this.now(), ttl: of.ttl, ...(operation && { operation }) }
     if (asksTask(call)) return this.created(known, of, outcome, call, begin)
@@ -158,7 +158,7 @@ export class Tasks {
   }
 
   /** Answers a call of `get_operation_result`. */
-  async result(params: JsonObject, call: Call): Promise<Answer> {
+  async result(params: JsonObject, call: Call): Promise<MethodAnswer> {
     const { id } = isObject(params.arguments) ? params.arguments : {}
     const known = this.open(id, call)
     const tool = RESULT_TOOL.name
@@ -179,7 +179,7 @@ export class Tasks {
     outcome: CallOutcome,
     call: Call,
     begin: number,
-  ): Promise<Answer> {
+  ): Promise<MethodAnswer> {
     const { ttl } = plain(call.request.params.task!) as JsonObject
     if (typeof ttl === 'number' && ttl > 0) known.ttl = Math.min(ttl, of.ttl)
     const { operation } = known
@@ -289,9 +289,9 @@ export class Tasks {
   /** Wraps a handler of a known task. */
   private method(
     of: 'tasks' | 'extension' | 'both',
-    act: (found: Found, id: string, call: Call) => Answer | Promise<Answer>,
+    act: (found: Found, id: string, call: Call) => Promise<MethodAnswer>,
   ): Method {
-    return (params, call) => {
+    return async (params, call) => {
       const isExtension = has('taskExtension', call.revision)
       if (of !== 'both' && (of === 'extension') !== isExtension)
         return { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${call.request.method}` } }
@@ -301,7 +301,7 @@ export class Tasks {
     }
   }
 
-  private async get(found: Found, id: string, call: Call): Promise<Answer> {
+  private async get(found: Found, id: string, call: Call): Promise<MethodAnswer> {
     const { of, operation, result } = found
     const polled = operation
       ? await of.poll(operation, this.parts.contextOf(call))
@@ -317,7 +317,7 @@ export class Tasks {
   }
 
   /** Waits for the end of a task, while the client waits and the task has not expired. */
-  private async payload(found: Found, id: string, call: Call): Promise<Answer> {
+  private async payload(found: Found, id: string, call: Call): Promise<MethodAnswer> {
     const { of, operation, result, createdAt, ttl } = found
     const polled = operation
       ? await this.wait(operation, of, call, performance.now() + createdAt + ttl - this.now())
@@ -327,7 +327,7 @@ export class Tasks {
     return answerOf({ ...polled, result: { ...polled.result, _meta } })
   }
 
-  private async cancel(found: Found, id: string, call: Call): Promise<Answer> {
+  private async cancel(found: Found, id: string, call: Call): Promise<MethodAnswer> {
     const { of, operation } = found
     const outcome = operation && (await of.cancel?.(operation, this.parts.contextOf(call)))
     // The acknowledgement is unconditional.

@@ -27,7 +27,7 @@ import type { Failure, TemplatePlace } from './failure.ts'
 import type { Mask, OnRedacted } from './mask.ts'
 
 /** `result` is the JSON text of an object without `resultType` and `_meta`; the latter is `meta`. */
-export type Answer =
+export type MethodAnswer =
   | {
       result: string
       resultType?: 'task'
@@ -38,7 +38,7 @@ export type Answer =
   | { error: RpcError }
 
 /** Answers one request; a rejection is a bug and becomes an internal error. */
-export type Method = (params: JsonObject, call: Call) => Answer | Promise<Answer>
+export type Method = (params: JsonObject, call: Call) => Promise<MethodAnswer>
 
 /** A problem of a tool or prompt; the caller adds file and range. */
 export interface Problem extends Report {

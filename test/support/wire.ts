@@ -125,7 +125,7 @@ function testService(
   cancelled: string[],
   listed: readonly string[],
 ): Service {
-  const call: Method = (params, { signal }) => {
+  const call: Method = async (params, { signal }) => {
     const name = String(params.name)
     if (name === 'fail') throw new Error('a bug')
     if (name !== 'wait') return { result: JSON.stringify({ content: [{ type: 'text', text: name }] }) }
@@ -147,7 +147,7 @@ function testService(
     methods: new Map<string, Method>([
       [
         'tools/list',
-        () => ({
+        async () => ({
           result: JSON.stringify({
             tools: listed.map((name) => ({ name, inputSchema: { type: 'object' } })),
           }),
