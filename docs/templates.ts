@@ -85,7 +85,7 @@ one that does not, are an error.
 
 ## Finding mistakes
 
-\`plantgw lint-templates <paths…>\` reports all mistakes in templates with their places in the file: unknown names with the
+\`plantgw lint-templates [paths…]\` reports all mistakes in templates with their places in the file: unknown names with the
 most similar known name, undeclared and unused arguments, operators of other languages, wrong quotes, unclosed blocks,
 \`raw\`. It renders every template of a request twice, with sample values for all arguments and for only the required
 ones, and parses the body, so that it finds a superfluous comma before an upstream does. \`--fix\` applies unambiguous

@@ -10,7 +10,7 @@ import { counted, printableLines, shorten } from '../text/index.ts'
 import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { addHeader, untilInterrupted } from './options.ts'
 import { failureOf, printFindings } from './output.ts'
-import { environmentFor, environmentOption, withVault } from './settings.ts'
+import { environmentFor, environmentOption, pathsOr, withVault } from './settings.ts'
 
 interface PinFlags {
   settings?: string
@@ -23,7 +23,7 @@ export function pinCommand(exit: (code: number) => void): Command {
     .description(
       `Write what MCP servers with \`pin\` declare (tools, prompts, instructions) to the ${LOCK_NAME} beside each file.`,
     )
-    .argument('<paths...>', 'configuration files or folders')
+    .argument('[paths...]', 'configuration files or folders (default: those that `serve` reads)')
     .addOption(environmentOption())
     .option(
       '--check',
@@ -39,9 +39,10 @@ interface Target extends Omit<DeclaredTarget, 'vault'> {
   lock: string
 }
 
-async function pin(paths: readonly string[], flags: PinFlags): Promise<number> {
+async function pin(named: readonly string[], flags: PinFlags): Promise<number> {
   const given = environmentFor(flags.settings)
   if (!given) return 1
+  const paths = pathsOr(named, given.settings)
   const { configurations, findings, sources } = await check(paths, given)
   // Pinning resolves the finding that servers are not pinned.
   const errors = findings.filter(

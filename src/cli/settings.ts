@@ -103,6 +103,23 @@ export function usualPaths({ storage }: Pick<Settings, 'storage'>): string[] {
   return isThere ? [CONFIGURATIONS_FOLDER] : []
 }
 
+/**
+ * The given paths, or else those that `serve` reads.
+ * @throws Error if there are none
+ */
+export function pathsOr(
+  given: readonly string[],
+  settings: Pick<Settings, 'storage'> = {},
+): readonly string[] {
+  const paths = given.length > 0 ? given : usualPaths(settings)
+  if (paths.length === 0) throw new Error('nothing to read: pass files or folders, or --settings')
+  return paths
+}
+
+/** Describes paths whose default is `pathsOr`. */
+export const USUAL_PATHS =
+  'configuration files or folders; - for standard input (default: those that `serve` reads)'
+
 function pathFromHere(path: string): string {
   const fromHere = relative('.', path)
   return fromHere.startsWith('..') ? path : fromHere || '.'

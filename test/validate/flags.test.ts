@@ -48,6 +48,16 @@ describe('which checks are told', () => {
     assert.deepEqual(stored.told, ['warning unrouted-server', 'error template-root'])
     const { stdout } = await run(t, ['validate', '--settings', 'stored.yaml'], { cwd })
     assert.match(stdout, /^stored\/user\.yaml:/)
+    for (const command of ['lint-templates', 'pin', 'check-endpoints']) {
+      const { code, stderr } = await run(t, [command, '--settings', 'stored.yaml'], { cwd })
+      assert.match(
+        `${code} ${stderr}`,
+        command === 'lint-templates' ? /^1 $/ : /^[12] stored\/user\.yaml:/,
+        command,
+      )
+      const none = await run(t, [command], { cwd: temporaryFolder(t) })
+      assert.deepEqual([none.code, /pass files or folders/.test(none.stderr)], [2, true], command)
+    }
     const usual = await run(t, ['validate'], { cwd })
     assert.deepEqual([usual.code, usual.stdout], [0, sound.stdout])
     const nothing = await codes(t, temporaryFolder(t))

@@ -17,7 +17,7 @@ import { counted, printableLines } from '../../text/index.ts'
 import { append, formatOption, noSuch, untilInterrupted, wholeNumber } from '../options.ts'
 import { columns, failureOf, jsonText, printFindings, wantsColor } from '../output.ts'
 import { VERSION } from '../own-command.ts'
-import { environmentFor, environmentOption, withVault } from '../settings.ts'
+import { environmentFor, environmentOption, pathsOr, USUAL_PATHS, withVault } from '../settings.ts'
 
 interface CheckFlags {
   settings?: string
@@ -32,7 +32,7 @@ interface CheckFlags {
 export function checkEndpointsCommand(exit: (code: number) => void): Command {
   return new Command('check-endpoints')
     .description('Check that the APIs and MCP servers of configurations can be reached.')
-    .argument('<paths...>', 'configuration files or folders; - for standard input')
+    .argument('[paths...]', USUAL_PATHS)
     .addOption(environmentOption())
     .option('--start', 'start MCP servers over stdio and list their tools')
     .option('--call <tool>', 'call this tool for real, with sample arguments; may be repeated', append, [])
@@ -56,10 +56,11 @@ export function checkEndpointsCommand(exit: (code: number) => void): Command {
     .action(async (paths: string[], flags: CheckFlags) => exit(await run(paths, flags)))
 }
 
-async function run(paths: readonly string[], flags: CheckFlags): Promise<number> {
+async function run(named: readonly string[], flags: CheckFlags): Promise<number> {
   const given = environmentFor(flags.settings)
   if (!given) return 1
   const { env, settings } = given
+  const paths = pathsOr(named, settings)
   const { configurations, findings, sources } = await check(paths, given)
   const errors = findings.filter(({ severity }) => severity === 'error')
   for (const name of flags.call) mustBeTool(name, configurations)

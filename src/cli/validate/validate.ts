@@ -39,6 +39,7 @@ import {
   namedSource,
   settingsOption,
   settingsSource,
+  USUAL_PATHS,
   usualPaths,
 } from '../settings.ts'
 import { type ReportFlags, report, withReportOptions } from './report.ts'
@@ -73,7 +74,7 @@ export function validateCommand(exit: (code: number) => void): Command {
 export function lintTemplatesCommand(exit: (code: number) => void): Command {
   const command = new Command('lint-templates')
     .description('Find mistakes in templates: names, operators, quotes, and bodies that are not JSON.')
-    .argument('<paths...>', 'configuration files or folders; - for standard input')
+    .argument('[paths...]', USUAL_PATHS)
     .addOption(environmentOption())
     .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
   return withReportOptions(withLintConfig(command)).action(async (paths: string[], flags: ValidateFlags) =>
@@ -120,9 +121,10 @@ async function validate(
   const source = isWhole ? settingsSource(flags.settings) : undefined
   const read = source && readSettings(source, process.env)
   const { settings, findings: ofSettings = [] } = read ?? {}
-  const env = isWhole ? environmentOf(settings ?? {}) : environmentFor(flags.settings)?.env
-  if (!env) return 1
-  const paths = given.length > 0 ? given : read && !settings ? [] : usualPaths(settings ?? {})
+  const known = isWhole ? { env: environmentOf(settings ?? {}), settings } : environmentFor(flags.settings)
+  if (!known) return 1
+  const { env } = known
+  const paths = given.length > 0 ? given : read && !settings ? [] : usualPaths(known.settings ?? {})
   if (paths.length === 0 && !source)
     throw new Error('nothing to validate: pass files or folders, or --settings')
   const policy = readPolicy(paths, flags)
