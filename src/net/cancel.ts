@@ -5,6 +5,20 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
+/** Resolves after some milliseconds, or at once when the signal aborts. */
+export function waitFor(milliseconds: number, signal: CancelSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal?.addEventListener('abort', end)
+  })
+}
+
 /** A `CancelSignal` of our own: an `AbortController` with one listener costs a call 10 times as much (13 µs). */
 export class Cancellation implements CancelSignal {
   aborted = false

@@ -8,7 +8,7 @@ export {
   pauseOf,
   retryPause,
 } from './breaker.ts'
-export { Cancellation, type CancelSignal } from './cancel.ts'
+export { Cancellation, type CancelSignal, waitFor } from './cancel.ts'
 export { fetchOnce, HttpClient } from './client.ts'
 export { ENCODINGS } from './decode.ts'
 export { eventParser, ownEvents, type ServerEvent, type StreamPosition } from './events.ts'

@@ -1,5 +1,5 @@
 import { Breaker, type BreakerChange, type BreakerState, type Permit, retryPause } from './breaker.ts'
-import type { CancelSignal } from './cancel.ts'
+import { type CancelSignal, waitFor } from './cancel.ts'
 import { NetFault, type NetFaultKind } from './faults.ts'
 import type { AnswerHeaders } from './types.ts'
 
@@ -171,18 +171,6 @@ export function askedPauseOf({ 'retry-after': asked, date }: Answered['headers']
   // By the clock of the upstream: ours may be another.
   const pause = Date.parse(String(asked)) - Date.parse(String(date))
   return Number.isNaN(pause) ? Number.POSITIVE_INFINITY : Math.max(0, pause)
-}
-
-function waitFor(milliseconds: number, signal: CancelSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, milliseconds)
-    signal?.addEventListener('abort', end)
-  })
 }
 
 /** Milliseconds of one part of the time that is looked back on. */

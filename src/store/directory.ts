@@ -13,6 +13,7 @@ import {
   type TenantSettings,
 } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
+import { exists } from './file.ts'
 import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
 import { serial } from './lock.ts'
 import {
@@ -186,10 +187,7 @@ async function fileChange(
   if (there) return { file: relative(folder, there.place), text }
   const file = fileName(change)
   const path = join(folder, file)
-  const taken = await stat(path).then(
-    () => true,
-    () => false,
-  )
+  const taken = await exists(path)
   if (taken && unread) throw readError(unread)
   if (taken)
     throw new StoreError('failed', `${path} exists with another configuration: rename or remove it first`)

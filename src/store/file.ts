@@ -1,4 +1,4 @@
-import { mkdir, open, readlink, realpath, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Lock } from './lock.ts'
 import { StoreError, writeError } from './store-error.ts'
@@ -50,6 +50,14 @@ async function writeNew(
   } finally {
     await file.close()
   }
+}
+
+/** Whether there is something at a path that this process can see. */
+export function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Makes the names in a folder durable, after files there were made, renamed or removed. */

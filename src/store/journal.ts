@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, normalize } from 'node:path'
-import { reachFile, replaceFile, syncFolder } from './file.ts'
+import { exists, reachFile, replaceFile, syncFolder } from './file.ts'
 import { withLock } from './lock.ts'
 import { StoreError, writeError } from './store-error.ts'
 
@@ -46,10 +46,7 @@ export async function changeFiles(folder: string, changes: readonly FileChange[]
 
 /** Whether changes are in progress, or were left incomplete. */
 export async function isUnsettled(folder: string): Promise<boolean> {
-  return stat(join(folder, JOURNAL)).then(
-    () => true,
-    () => false,
-  )
+  return exists(join(folder, JOURNAL))
 }
 
 /** Completes changes of a killed process; takes no lock if there are none. @throws StoreError */

@@ -16,6 +16,7 @@ import {
   missingCapability,
   type RpcError,
 } from '../mcp/index.ts'
+import { waitFor } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { metricOutcome } from './failure.ts'
 import type {
@@ -259,7 +260,7 @@ export class Tasks {
       if (after !== undefined) {
         const interval = Math.max(of.interval, after)
         if (performance.now() + interval >= deadline) return undefined
-        await pause(interval, call)
+        await waitFor(interval, call.signal)
       }
       const polled = call.signal.aborted ? CANCELLED : await of.poll(operation, context)
       if (call.signal.aborted && begins) {
@@ -359,18 +360,4 @@ function sealable(result: ToolResult): ToolResult {
   if (Buffer.byteLength(stringify(result)) <= MAX_SEALED) return result
   const text = 'The API responded, but the response is too long for a task. Call the tool without a task.'
   return { content: [{ type: 'text', text }], isError: true }
-}
-
-/** Resolves after some milliseconds, or when the call is aborted. */
-function pause(milliseconds: number, call: Call): Promise<void> {
-  return new Promise((resolve) => {
-    if (call.signal.aborted) return resolve()
-    const end = () => {
-      clearTimeout(timer)
-      call.signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, milliseconds)
-    call.signal.addEventListener('abort', end)
-  })
 }
