@@ -63,7 +63,8 @@ ${STARTS[name] ?? root.description}
 
 Values may contain \`\${NAME}\` and \`\${NAME:default}\`, which are replaced by environment variables, and \`\${file:/path}\`, which is
 replaced by the content of a file ([Logins and secrets](guides/secrets.md#where-secrets-come-from)). Write \`$\${\` for a literal
-\`\${\`. Keys that begin with \`x-\` are ignored; any other unknown key is an error.
+\`\${\`. Keys that begin with \`x-\` are ignored, and so is \`$schema\` at the top, which editors read; any other unknown key is
+an error.
 
 For completion and checks in an editor, begin the file with \`# yaml-language-server: $schema=…/schemas/${name}.schema.json\`.
 (\`npm run docs\` generates this page from that schema; do not edit the page.)
