@@ -126,11 +126,13 @@ test('a server that refuses the credentials of the caller: status and challenge 
     params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
   }
   const own = { Authorization: '{{.Request.Headers.Authorization}}' }
-  for (const [headers, status, shown] of [
-    [own, 401, challenge],
-    [{ Authorization: 'Bearer of-the-gateway' }, 200, null],
+  for (const [type, headers, status, shown] of [
+    ['streamable-http', own, 401, challenge],
+    ['streamable-http', { Authorization: 'Bearer of-the-gateway' }, 200, null],
+    ['sse', own, 401, challenge],
+    ['sse', { Authorization: 'Bearer of-the-gateway' }, 200, null],
   ] as const) {
-    const { url } = await proxied(t, [{ type: 'streamable-http', url: upstream, headers }])
+    const { url } = await proxied(t, [{ type, url: upstream, headers }])
     const answers = [await send(url, handshake, { authorization: 'Bearer mine' })]
     const alone = await modernSend(url, 'tools/list', { _meta: META }, { authorization: 'Bearer mine' })
     answers.push(alone)
@@ -141,6 +143,42 @@ test('a server that refuses the credentials of the caller: status and challenge 
       assert.match(error.message, /refused the (?:gateway's )?credentials/)
     }
   }
+})
+
+test('an SSE server that refuses a message says why, and keeps its session', async (t) => {
+  const refusals: Record<string, [status: number, text: string, shown: string]> = {
+    'tools/call': [429, 'slow down', 'The server s1 refused the call (429): slow down'],
+    'prompts/get': [500, 'no disk', 'The server s1 failed (500): no disk'],
+    'notifications/initialized': [400, 'unknown notification', ''],
+  }
+  let streams = 0
+  let events: ServerResponse | undefined
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    if (request.method === 'GET') {
+      streams++
+      events = response.writeHead(200, EVENTS)
+      return events.write('event: endpoint\ndata: /message\n\n')
+    }
+    const { id, method }: Loose = JSON.parse(text)
+    const [status, words] = refusals[method] ?? [202, '']
+    response.writeHead(status).end(words)
+    if (status > 202 || id === undefined) return
+    const result = {
+      protocolVersion: '2024-11-05',
+      capabilities: {},
+      serverInfo: { name: 's', version: '1' },
+    }
+    return events?.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`)
+  })
+  const upstream = `http://127.0.0.1:${await listening(t, server)}/sse`
+  const { url } = await proxied(t, [{ type: 'sse', url: upstream }])
+  const client = await open(url)
+  for (const method of ['tools/call', 'prompts/get'])
+    assert.equal((await client.request(method, { name: 'x' })).error.message, refusals[method]![2])
+  assert.equal((await client.request('ping')).error, undefined)
+  assert.equal(streams, 1)
 })
 
 test('a session is unknown to who has other values for its templates', async (t) => {

@@ -95,7 +95,7 @@ export class ToSession implements Stateless {
       if (!(answer instanceof Fault) || answer.kind !== 'lost' || tried === MAX_SESSIONS) return answer
       // Repeat a sent call only if just the session was lost, and the call was not executed or is read-only.
       const again = answer.status === FORGOTTEN && (answer.isUnexecuted || isRepeatable(method))
-      if (bridged.state !== 'waiting' && !(again && tried === 1)) return answer
+      if (bridged.state !== 'waiting' && !again) return answer
     }
   }
 

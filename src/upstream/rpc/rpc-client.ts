@@ -324,7 +324,7 @@ export class RpcClient {
       status === undefined ? {} : { status },
     )
     this.onLost?.(fault)
-    this.#end(kind === 'unreachable' || fault.login ? fault : told)
+    this.#end(kind === 'unreachable' || kind === 'credentials' || fault.login ? fault : told)
     this.events.closed(fault)
   }
 

@@ -46,6 +46,7 @@ import {
   refusal,
   refusedCaller,
   unanswered,
+  wordsOf,
 } from './http.ts'
 import { announce, announcedLists, LastingStream, pause, type StreamWatch } from './lasting-stream.ts'
 
@@ -579,7 +580,7 @@ export class SseChannel extends HttpChannel {
       this.outgoing.sent(body)
       if (answer instanceof Fault) return this.#unsent(id, answer)
       discard(answer)
-      if (answer.status >= 400) await this.#refused(id, answer.status)
+      if (answer.status >= 400) await this.#refused(id, answer)
     })
   }
 
@@ -591,11 +592,13 @@ export class SseChannel extends HttpChannel {
   }
 
   /** Handles a refused message: the session is lost if a ping is refused too. */
-  async #refused(id: RequestId | undefined, status: number): Promise<void> {
+  async #refused(id: RequestId | undefined, refused: HttpAnswer): Promise<void> {
     const { http, log } = this.options
     const { name } = this
-    const fault = new Fault('status', `The server ${name} refused a message (${status})`, { status })
-    if (id === undefined) return this.fail(fault)
+    const { status } = refused
+    const reject = (fault: Fault) => {
+      if (id !== undefined) this.events.rejected(id, fault)
+    }
     const request = {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -605,11 +608,13 @@ export class SseChannel extends HttpChannel {
     const answer = await http.send(this.#endpoint as Resolved, { ...request, body: ping })
     if (!(answer instanceof Fault)) discard(answer)
     if (this.closing) return
-    if (answer instanceof Fault || answer.status !== status) return this.events.rejected(id, fault)
+    if (answer instanceof Fault || answer.status !== status) {
+      const own = new Fault('status', `The server ${name} refused a message (${status})`, { status })
+      return reject(refusedCaller(refused, this) ?? refusal(refused, id ?? null, this) ?? own)
+    }
     logForgotten({ name, log }, String(status))
     const message = `The server ${name} has forgotten the session`
-    if (isUnexecuted(status))
-      this.events.rejected(id, new Fault('lost', message, { status: 404, isUnexecuted: true }))
+    if (isUnexecuted(status)) reject(new Fault('lost', message, { status: 404, isUnexecuted: true }))
     this.fail(new Fault('lost', message, { status: 404 }))
   }
 
@@ -621,8 +626,9 @@ export class SseChannel extends HttpChannel {
     const { status } = answer
     if (status >= 300 || mediaType(answer) !== EVENTS) {
       discard(answer)
-      const message = `The server ${this.name} answered ${status} where an event stream was expected`
-      return this.fail(new Fault('status', message, { status }))
+      const message = `The server ${this.name} answered ${status} where an event stream was expected${wordsOf(answer)}`
+      const own = new Fault('status', message, { status })
+      return this.fail(refusedCaller(answer, this) ?? refusal(answer, null, this) ?? own)
     }
     const onTooLarge = () => this.events.rejected(undefined, tooLarge(this.name, maxMessage))
     await readAnswer(answer, maxMessage, (data, event) => this.#take(data, event), onTooLarge)

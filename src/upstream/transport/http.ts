@@ -385,9 +385,8 @@ export function refusal(
   if (status >= 300 && status < 400) return refused(`The server ${name} answered with a redirect (${status})`)
   if (type === 'application/json' && !isPlainRefusal(answer)) return undefined
   if (status < 500 && (id === null || status < 400)) return undefined
-  const words = wordsOf(answer)
   const what = status < 500 ? 'refused the call' : 'failed'
-  return refused(`The server ${name} ${what} (${status})${words && `: ${words}`}`)
+  return refused(`The server ${name} ${what} (${status})${wordsOf(answer)}`)
 }
 
 /** Whether an error answer is JSON but not MCP, for example from a host check, a validation or a rate limit. */
@@ -398,10 +397,11 @@ function isPlainRefusal({ status, whole }: HttpAnswer): boolean {
 /** Maximum characters of a server's error text in a message. */
 const MAX_WORDS = 300
 
-/** The text of a non-MCP refusal; empty if absent or an HTML page. */
-function wordsOf(answer: HttpAnswer): string {
+/** The text of a non-MCP refusal, after a colon; empty if absent or an HTML page. */
+export function wordsOf(answer: HttpAnswer): string {
   const text = mediaType(answer) === 'text/html' ? '' : (answer.whole?.toString() ?? '')
-  return shorten(visible(text.replace(/\s+/g, ' ').trim()), MAX_WORDS)
+  const words = shorten(visible(text.replace(/\s+/g, ' ').trim()), MAX_WORDS)
+  return words && `: ${words}`
 }
 
 /**
