@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { bearerTable, namedCaller } from '../../src/access/bearer.ts'
-import { post, rpc, wire } from '../support/wire.ts'
+import { INITIALIZE, post, wire } from '../support/wire.ts'
 
 const entries = [
   { token: 'first', caller: 'a' },
@@ -59,7 +59,6 @@ test('only the exact token is found, whatever is sent', () => {
 })
 
 test('authentication may wait, and a fault in it is an error of the gateway', async () => {
-  const initialize = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
   const { app } = await wire({
     authenticate: async ({ headers }) => {
       if (headers.authorization === 'Bearer bug') throw new Error('a bug')
@@ -67,7 +66,7 @@ test('authentication may wait, and a fault in it is an error of the gateway', as
     },
   })
   const status = async (token: string) =>
-    (await post(app, '/one/mcp', initialize, { authorization: `Bearer ${token}` })).status
+    (await post(app, '/one/mcp', INITIALIZE, { authorization: `Bearer ${token}` })).status
   assert.equal(await status('me'), 200)
   assert.equal(await status('you'), 401)
   assert.equal(await status('bug'), 500)

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { testIssuer } from '../support/issuer.ts'
 import { oauthWire, PUBLIC, TestClock } from '../support/oauth.ts'
-import { body, open, post, rpc } from '../support/wire.ts'
-
-const hello = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
+import { body, INITIALIZE, open, post, rpc } from '../support/wire.ts'
 
 async function setUp(t: TestContext, more: object = {}, url = true) {
   const clock = new TestClock()
@@ -22,7 +20,7 @@ async function setUp(t: TestContext, more: object = {}, url = true) {
     exp: clock.seconds + 300,
     ...more,
   })
-  const send = (token: string) => post(app, '/one/mcp', hello, { authorization: `Bearer ${token}` })
+  const send = (token: string) => post(app, '/one/mcp', INITIALIZE, { authorization: `Bearer ${token}` })
   return { app, clock, issuer, active, send }
 }
 

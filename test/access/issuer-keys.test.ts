@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { signed, type TestIssuer, testIssuer } from '../support/issuer.ts'
 import { oauthWire, PUBLIC, TestClock } from '../support/oauth.ts'
-import { body, post, rpc } from '../support/wire.ts'
+import { body, INITIALIZE, post } from '../support/wire.ts'
 
 const MINUTE = 60
 const HOUR = 3600
@@ -19,8 +19,7 @@ async function setUp(t: TestContext, path = '') {
       { alg: 'ES256', ...(kid !== undefined && { kid }) },
       { iss: issuer.issuer, sub: 'a', aud: `${PUBLIC}/one/mcp`, exp: clock.seconds + 10 * HOUR },
     )
-  const hello = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
-  const send = (token: string) => post(app, '/one/mcp', hello, { authorization: `Bearer ${token}` })
+  const send = (token: string) => post(app, '/one/mcp', INITIALIZE, { authorization: `Bearer ${token}` })
   const status = async (token: string) => (await send(token)).status
   return { clock, issuer, token, send, status }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cors } from '../../src/config/model.ts'
 import { appOn, memory } from '../plants/helpers.ts'
-import { post, rpc, wire } from '../support/wire.ts'
+import { INITIALIZE, post, rpc, wire } from '../support/wire.ts'
 
 const CORS: Cors = {
   allowOrigins: ['https://app.example'],
@@ -11,12 +11,11 @@ const CORS: Cors = {
   exposeHeaders: ['Mcp-Session-Id'],
   allowCredentials: true,
 }
-const initialize = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
 
 test('on loopback only loopback names and allowed ones may be the Host or the Origin', async () => {
   const { app } = await wire({ allowedHosts: ['gateway.lan'], allowedOrigins: ['https://ui.lan'] })
   const status = async (headers: Record<string, string>) =>
-    (await post(app, '/one/mcp', initialize, headers)).status
+    (await post(app, '/one/mcp', INITIALIZE, headers)).status
   for (const host of 'localhost localhost:5235 127.0.0.1:1 [::1]:5235 a.localhost gateway.lan:80'.split(' '))
     assert.equal(await status({ host }), 200, host)
   for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '8.8.8.8'])
@@ -30,7 +29,7 @@ test('on loopback only loopback names and allowed ones may be the Host or the Or
 test('on loopback the name of publicUrl may be the Host and the Origin', async () => {
   const { app } = await wire({ publicUrl: 'https://gw.example/gateway' })
   const status = async (headers: Record<string, string>) =>
-    (await post(app, '/one/mcp', initialize, headers)).status
+    (await post(app, '/one/mcp', INITIALIZE, headers)).status
   assert.equal(await status({ host: 'gw.example' }), 200)
   assert.equal(await status({ host: 'gw.example', origin: 'https://gw.example' }), 200)
   assert.equal(await status({ host: 'a.gw.example' }), 403)
@@ -55,7 +54,7 @@ test('the plant store refuses them too, with the body of its errors', async () =
 test('bound to all addresses any Host will do, and an Origin must be the same and a known name, or allowed', async () => {
   const { app } = await wire({ bind: '0.0.0.0' })
   const status = async (headers: Record<string, string>) =>
-    (await post(app, '/one/mcp', initialize, headers)).status
+    (await post(app, '/one/mcp', INITIALIZE, headers)).status
   assert.equal(await status({ host: 'gw.example' }), 200)
   assert.equal(await status({ host: 'gw.example', origin: 'https://evil.example' }), 403)
   // Whoever owns a name can have it mean this address (DNS rebinding); nobody can so with an address.
@@ -65,7 +64,7 @@ test('bound to all addresses any Host will do, and an Origin must be the same an
   assert.equal(await status({ host: '10.0.0.7:5235', origin: 'http://10.0.0.8:5235' }), 403)
   const { app: named } = await wire({ bind: '0.0.0.0', publicUrl: 'https://gw.example' })
   const same = { host: 'gw.example', origin: 'https://gw.example' }
-  assert.equal((await post(named, '/one/mcp', initialize, same)).status, 200)
+  assert.equal((await post(named, '/one/mcp', INITIALIZE, same)).status, 200)
 })
 
 test('preflight: before authentication, only for allowed origins, with what the router allows', async () => {
@@ -101,7 +100,7 @@ test('answers to an allowed origin carry CORS headers, errors too, and say that 
   const { app } = await wire({ cors: CORS })
   const headers = { origin: 'https://app.example' }
   for (const response of [
-    await post(app, '/one/mcp', initialize, headers),
+    await post(app, '/one/mcp', INITIALIZE, headers),
     await post(app, '/one/mcp', '{', headers),
     await post(app, '/one/mcp', rpc('ping'), { ...headers, 'mcp-session-id': 'gone' }),
   ]) {
@@ -109,16 +108,16 @@ test('answers to an allowed origin carry CORS headers, errors too, and say that 
     assert.equal(response.headers.get('access-control-expose-headers'), 'Mcp-Session-Id')
     assert.equal(response.headers.get('vary'), 'Origin')
   }
-  const without = await post(app, '/one/mcp', initialize)
+  const without = await post(app, '/one/mcp', INITIALIZE)
   assert.equal(without.headers.get('access-control-allow-origin'), null)
   assert.equal(without.headers.get('vary'), 'Origin')
 })
 
 test('`*` is sent as it is, and never together with credentials', async () => {
   const open = await wire({ cors: { ...CORS, allowOrigins: ['*'], allowCredentials: false } })
-  const any = await post(open.app, '/one/mcp', initialize, { origin: 'https://anyone.example' })
+  const any = await post(open.app, '/one/mcp', INITIALIZE, { origin: 'https://anyone.example' })
   assert.equal(any.headers.get('access-control-allow-origin'), '*')
   const wrong = await wire({ cors: { ...CORS, allowOrigins: ['*'] } })
-  const response = await post(wrong.app, '/one/mcp', initialize, { origin: 'https://anyone.example' })
+  const response = await post(wrong.app, '/one/mcp', INITIALIZE, { origin: 'https://anyone.example' })
   assert.equal(response.headers.get('access-control-allow-credentials'), null)
 })

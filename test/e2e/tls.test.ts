@@ -12,7 +12,7 @@ import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
 import { heldApi } from '../support/held-api.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
-import { rpc } from '../support/wire.ts'
+import { INITIALIZE, rpc } from '../support/wire.ts'
 
 const skip = { skip: skipWithoutOpenssl }
 
@@ -49,7 +49,7 @@ interface Answer {
 
 /** Opens a session, or sends what is given. @throws the error of the connection */
 function post(port: number, tls: ConnectionOptions, body?: object, headers: Record<string, string> = {}) {
-  const message = body ?? rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
+  const message = body ?? INITIALIZE
   return new Promise<Answer>((resolve, reject) => {
     const all = {
       'content-type': 'application/json',

@@ -12,7 +12,7 @@ import { gatewayOver } from '../support/gateway.ts'
 import { listening } from '../support/listening.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { modernHeaders } from '../support/served.ts'
-import { type Loose, META, rpc } from '../support/wire.ts'
+import { INITIALIZE, type Loose, META, rpc } from '../support/wire.ts'
 
 const ADMIN = 'an-admin-token-of-30-characters'
 
@@ -288,7 +288,7 @@ test("a tenant's credential reaches its prefixes and its part of the status, and
     TENANTS,
   )
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-  const body = JSON.stringify(rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} }))
+  const body = JSON.stringify(INITIALIZE)
   const open = (path: string, token?: string) =>
     call(path, {
       method: 'POST',

@@ -8,7 +8,7 @@ import type { Finding } from '../../src/findings/index.ts'
 import { gatewayOver } from '../support/gateway.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
-import { body, events, open, post, rpc } from '../support/wire.ts'
+import { body, events, INITIALIZE, open, post, rpc } from '../support/wire.ts'
 
 /** A gateway over a folder of configurations. */
 async function gateway(
@@ -96,11 +96,10 @@ test('a router with bearer tokens lets in those who have one', async (t) => {
     ),
   })
   const { app } = made!
-  const initialize = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
-  const refused = await post(app, '/locked/mcp', initialize, { authorization: 'Bearer wrong' })
+  const refused = await post(app, '/locked/mcp', INITIALIZE, { authorization: 'Bearer wrong' })
   assert.equal(refused.status, 401)
   assert.equal(refused.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
-  const admitted = await post(app, '/locked/mcp', initialize, { authorization: 'bearer s3cret' })
+  const admitted = await post(app, '/locked/mcp', INITIALIZE, { authorization: 'bearer s3cret' })
   assert.equal(admitted.status, 200)
   for (const path of ['/locked/sse', '/locked/message']) assert.equal((await app.request(path)).status, 401)
 })

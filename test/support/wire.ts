@@ -175,6 +175,9 @@ export function rpc(method: string, params?: object, id: unknown = 1) {
   return { jsonrpc: '2.0', id, method, ...(params && { params }) }
 }
 
+/** The first message of a session-based client that can do nothing. */
+export const INITIALIZE = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
+
 /** Opens a session and returns the header that names it. */
 export async function open(
   app: Hono,

@@ -14,7 +14,7 @@ import { gatewayOver } from '../support/gateway.ts'
 import { isThere, temporaryFolder } from '../support/process.ts'
 import { modernHeaders } from '../support/served.ts'
 import { until } from '../support/until.ts'
-import { body, events, type Loose, open, post, rpc } from '../support/wire.ts'
+import { body, events, INITIALIZE, type Loose, open, post, rpc } from '../support/wire.ts'
 import { META, messages } from './harness.ts'
 import { held } from './held.ts'
 import { tiny } from './tiny.ts'
@@ -286,11 +286,7 @@ test(
     const status = () => made.table().routes.get('/a')!.proxy!.proxy.status()
     assert.equal(status().state, 'starting')
     // One deadline for the probe and the handshake, and one child for the start and the call.
-    const answer = await post(
-      made.app,
-      '/a/mcp',
-      rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} }),
-    )
+    const answer = await post(made.app, '/a/mcp', INITIALIZE)
     assert.match((await body(answer)).error.message, /No response from the server a for 1 s/)
     assert.equal(readFileSync(starts, 'utf8'), 'x')
     await until(() => logged().length > 0)
