@@ -385,8 +385,12 @@ export function refusal(
   if (status >= 300 && status < 400) return refused(`The server ${name} answered with a redirect (${status})`)
   if (type === 'application/json' && !isPlainRefusal(answer)) return undefined
   if (status < 500 && (id === null || status < 400)) return undefined
-  const what = status < 500 ? 'refused the call' : 'failed'
-  return refused(`The server ${name} ${what} (${status})${wordsOf(answer)}`)
+  const words = wordsOf(answer)
+  return refused(
+    status < 500
+      ? `The server ${name} refused the call (${status})${words}`
+      : `The server ${name} failed (${status})${words}`,
+  )
 }
 
 /** Whether an error answer is JSON but not MCP, for example from a host check, a validation or a rate limit. */
