@@ -144,8 +144,8 @@ const ENTRIES: Readonly<Record<string, (given: JsonObject) => JsonObject | strin
 export function repairedList(kind: string, result: JsonObject, onFault: OnFault): JsonObject {
   const repair = ENTRIES[kind]!
   const given = result[kind]
-  // Leave an invalid list as it is, so that the client notices.
-  if (given === undefined || (!Array.isArray(given) && Object.keys(given ?? {}).length)) return result
+  // Leave an invalid list as it is, so that the client notices; servers in Go omit an empty one.
+  if (!Array.isArray(given) && Object.keys(given ?? {}).length) return result
   const entries = Array.isArray(given) ? given : []
   const meant = withEach(entries, (entry) => {
     const shown = isObject(entry) ? repair(entry) : 'it is no object'

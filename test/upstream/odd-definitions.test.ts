@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { repairedHandshake, repairedList } from '../../src/upstream/repaired.ts'
 import type { Loose } from '../support/wire.ts'
 import { answering } from './answering.ts'
-import { modern, proxied } from './harness.ts'
+import { modern, open, proxied } from './harness.ts'
 
 const OBJECT = { type: 'object' }
 /** A tool as a server declares it, and as clients see it; undefined: it is left out. */
@@ -94,6 +94,7 @@ test('prompts, resources and pages are repaired in the same way', () => {
   assert.deepEqual(repaired('resourceTemplates', { resourceTemplates: null, nextCursor: null }), {
     resourceTemplates: [],
   })
+  assert.deepEqual(repaired('prompts', {}), { prompts: [] })
   assert.deepEqual(repaired('tools', { tools: {}, nextCursor: 8, _meta: [] }), {
     tools: [],
     nextCursor: '8',
@@ -135,3 +136,15 @@ for (const era of ['session', 'modern'] as const)
       assert.equal(said.length, new Set(said.map((line) => `${line.name} ${line.fault}`)).size)
     }
   })
+
+test('a list that a server omits is empty', async (t) => {
+  // JSON has no member for it.
+  const omitted = { toJSON: () => undefined } as never
+  for (const era of ['session', 'modern'] as const)
+    for (const list of [false, true]) {
+      const { server } = await answering(t, era, () => {}, undefined, omitted)
+      const { url } = await proxied(t, [server], { list })
+      for (const client of [await open(url), modern(url)])
+        assert.deepEqual((await client.request('tools/list')).result.tools, [])
+    }
+})
