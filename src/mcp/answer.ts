@@ -1,4 +1,4 @@
-import { type JsonObject, stringify } from '../json/index.ts'
+import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import type { CallEnd } from './context.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
 import {
@@ -49,6 +49,14 @@ export function toolResult(
 ): Answer {
   const parts = content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
   return ownResult(call, { content: parts, ...(end.outcome !== 'ok' && { isError: true }) }, end)
+}
+
+/** The answer with another result; as it is if it has none, or `change` gives undefined. */
+export function withResult(answer: Answer, change: (result: JsonObject) => JsonObject | undefined): Answer {
+  const raw = parseVerbatim(answer.text ?? 'null')
+  if (!isObject(raw) || !isObject(raw.result)) return answer
+  const result = change(raw.result)
+  return result ? { ...answer, text: stringify({ ...raw, result }) } : answer
 }
 
 /** An error. @param end default: refused, with the error's message as reason */

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
+import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { type Answer, errorAnswer, resultAnswer, toolResult } from './answer.ts'
+import { type Answer, errorAnswer, resultAnswer, toolResult, withResult } from './answer.ts'
 import { ELICIT, outcomeOfAnswer } from './approval.ts'
 import type { Call, ElicitationOutcome, Middleware } from './call.ts'
 import type { ApprovalOutcome } from './call-log.ts'
@@ -106,12 +106,11 @@ export function loginTools(all: readonly CallerLogins[]): Middleware {
 }
 
 function withTools(answer: Answer, lacking: readonly CallerLogins[]): Answer {
-  const raw = parseVerbatim(answer.text ?? 'null')
-  if (!isObject(raw) || !isObject(raw.result) || !Array.isArray(raw.result.tools)) return answer
-  const { result } = raw
-  const tools = [...raw.result.tools, ...lacking.map(({ server }) => toolOf(server))]
-  const own = { ...result, tools, ...(result.cacheScope !== undefined && { cacheScope: 'private' }) }
-  return { ...answer, text: stringify({ ...raw, result: own }) }
+  return withResult(answer, (result) => {
+    if (!Array.isArray(result.tools)) return undefined
+    const tools = [...result.tools, ...lacking.map(({ server }) => toolOf(server))]
+    return { ...result, tools, ...(result.cacheScope !== undefined && { cacheScope: 'private' }) }
+  })
 }
 
 function toolOf(server: string): JsonObject {

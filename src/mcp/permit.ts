@@ -1,7 +1,7 @@
 import type { Permissions, Usable } from '../access/permissions.ts'
-import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import { type Answer, errorAnswer } from './answer.ts'
+import { type Answer, errorAnswer, withResult } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import {
   fold,
@@ -154,12 +154,8 @@ function permitted(call: Call, answer: Answer): Answer {
   const { permissions } = call.context
   const { method } = call.request
   const isCached = CACHED.has(method) && has('caching', call.revision)
-  if (!permissions || answer.text === undefined || !(Object.hasOwn(LISTING, method) || isCached))
-    return answer
-  const raw = parseVerbatim(answer.text)
-  if (!isObject(raw) || !isObject(raw.result)) return answer
-  const result = isolated(listed(method, raw.result, permissions), call)
-  return { ...answer, text: stringify({ ...raw, result }) }
+  if (!permissions || !(Object.hasOwn(LISTING, method) || isCached)) return answer
+  return withResult(answer, (result) => isolated(listed(method, result, permissions), call))
 }
 
 function listed(method: string, result: JsonObject, { allows }: Permissions): JsonObject {

@@ -1,9 +1,9 @@
 import { memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
-import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, plain } from '../json/index.ts'
 import { isOfValue, type Keep, type PartAsked, partOf, READ_RESULT } from '../json/shaping/index.ts'
 import { numberText, pause } from '../text/index.ts'
-import { type Answer, errorAnswer, faultAnswer, ownResult, toolResult } from './answer.ts'
+import { type Answer, errorAnswer, faultAnswer, ownResult, toolResult, withResult } from './answer.ts'
 import type { Call, Middleware } from './call.ts'
 import { Fault } from './fault.ts'
 import { type KeptResult, type ResultOwner, readInTurn } from './kept-results.ts'
@@ -75,13 +75,12 @@ function ownerOf({ context, callLog }: Call): ResultOwner {
 }
 
 function withReadTool(call: Call, answer: Answer): Answer {
-  if (call.request.method !== 'tools/list' || answer.text === undefined) return answer
-  const raw = parseVerbatim(answer.text)
-  const result = isObject(raw) && raw.result
-  if (!isObject(raw) || !isObject(result) || !Array.isArray(result.tools)) return answer
-  const others = result.tools.filter((tool) => !isObject(tool) || tool.name !== READ_RESULT)
-  const tools = result.nextCursor === undefined ? [...others, DEFINITION] : others
-  return { ...answer, text: stringify({ ...raw, result: { ...result, tools } }) }
+  if (call.request.method !== 'tools/list') return answer
+  return withResult(answer, (result) => {
+    if (!Array.isArray(result.tools)) return undefined
+    const others = result.tools.filter((tool) => !isObject(tool) || tool.name !== READ_RESULT)
+    return { ...result, tools: result.nextCursor === undefined ? [...others, DEFINITION] : others }
+  })
 }
 
 function linkTo(id: string, isJson: boolean, { request }: Call): JsonObject {

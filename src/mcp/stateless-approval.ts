@@ -1,6 +1,6 @@
 import { HttpResponse } from '../access/http-response.ts'
-import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
-import { type Answer, errorAnswer, resultAnswer } from './answer.ts'
+import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
+import { type Answer, errorAnswer, resultAnswer, withResult } from './answer.ts'
 import { CANNOT_ASK, ELICIT, ELICITATION, messageFor, outcomeOfAnswer } from './approval.ts'
 import type { Call, ElicitationOutcome } from './call.ts'
 import { type ApprovalOutcome, LoggedRequest } from './call-log.ts'
@@ -103,14 +103,13 @@ function unanswered(call: Call): () => void {
 
 /** The answer to an approved call; if the server asks for more input, the approval is kept for the retry. */
 export function keepsApproval(call: Call, endpoint: Endpoint, answer: Answer): Answer {
-  const { text } = answer
-  if (!text?.includes('"input_required"')) return answer
-  const raw = parseVerbatim(text)
-  if (!isObject(raw) || !isObject(raw.result) || raw.result.resultType !== 'input_required') return answer
-  const requestState = park(call, endpoint, { approved: true, inner: raw.result.requestState })
-  // If it cannot be stored, the person is asked again.
-  if (requestState === undefined) return answer
-  return { ...answer, text: stringify({ ...raw, result: { ...raw.result, requestState } }) }
+  if (!answer.text?.includes('"input_required"')) return answer
+  return withResult(answer, (result) => {
+    if (result.resultType !== 'input_required') return undefined
+    const requestState = park(call, endpoint, { approved: true, inner: result.requestState })
+    // If it cannot be stored, the person is asked again.
+    return requestState === undefined ? undefined : { ...result, requestState }
+  })
 }
 
 /** Stores a call; returns its `requestState`, or undefined if too many calls of the same quota key wait. */
