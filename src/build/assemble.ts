@@ -177,7 +177,7 @@ async function classify(
       old.file === file &&
       (!configuration || (old.stamp ?? '') === stampOf(file, configuration, text, context))
     if (configuration && !isUnchanged) {
-      // A broken one too, so that one run reports allFindings.
+      // A broken one too, so that one run reports everything.
       const own = old?.resiliences ? { ...context, kept: old.resiliences } : context
       const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, own)
       findings.push(...found)

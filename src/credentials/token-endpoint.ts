@@ -1,9 +1,8 @@
 import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from '../access/authorization-server.ts'
 import type { Credentials as CredentialSettings } from '../config/model.ts'
 import { Fault, type FaultKind } from '../mcp/fault.ts'
-import { visible } from '../mcp/visible.ts'
+import { visibleLine } from '../mcp/visible.ts'
 import { type HttpAnswer, NetFault } from '../net/index.ts'
-import { shorten } from '../text/index.ts'
 import type { AskToken, FetchedToken } from './token-cache.ts'
 
 /** Maximum characters of a token: longer ones could not be masked in answers. */
@@ -76,7 +75,7 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
 
 /** The words of a server, on one line. */
 export function serverWords(text: string): string {
-  return shorten(visible(text.replace(/\s+/g, ' ').trim()), 200)
+  return visibleLine(text, 200)
 }
 
 /**

@@ -123,7 +123,7 @@ function requestOf(url: string, options: readonly CurlOption[]): ExampleRequest 
   const request = requestTo(asked, { method: method.toUpperCase(), headers, body, login: loginOf(options) })
   if (!request) return undefined
   // Text in braces is a placeholder, and so is a variable of the shell.
-  const path = request.path.replace(/%7B([A-Za-z_]\w*)%7D|\$([A-Z_][A-Z0-9_]*)/g, '{$1$2}')
+  const path = request.path.replace(/%7[Bb]([A-Za-z_]\w*)%7[Dd]|\$([A-Z_][A-Z0-9_]*)/g, '{$1$2}')
   return { ...request, path, ...(has('location', 'location-trusted') && { follows: true }) }
 }
 

@@ -25,6 +25,7 @@ export interface Answer {
 const OK: CallEnd = { outcome: 'ok' }
 
 type Asked = { readonly request: Pick<Request, 'id'> }
+type AskedIn = Asked & { readonly revision: Revision }
 
 /** A result, given as JSON text. */
 export function resultAnswer({ request }: Asked, json: string, end: CallEnd = OK): Answer {
@@ -32,21 +33,13 @@ export function resultAnswer({ request }: Asked, json: string, end: CallEnd = OK
 }
 
 /** A result of the gateway itself, with the member that its revision requires. */
-export function ownResult(
-  { request, revision }: Asked & { readonly revision: Revision },
-  result: JsonObject,
-  end?: CallEnd,
-): Answer {
+export function ownResult({ request, revision }: AskedIn, result: JsonObject, end?: CallEnd): Answer {
   const whole = isSessionRevision(revision) ? result : { resultType: 'complete', ...result }
   return resultAnswer({ request }, stringify(whole), end)
 }
 
 /** The gateway's own result of a tool. @param end of another outcome than `ok`: it is an error that the model reads */
-export function toolResult(
-  call: Parameters<typeof ownResult>[0],
-  content: readonly (JsonObject | string)[],
-  end: CallEnd,
-): Answer {
+export function toolResult(call: AskedIn, content: readonly (JsonObject | string)[], end: CallEnd): Answer {
   const parts = content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
   return ownResult(call, { content: parts, ...(end.outcome !== 'ok' && { isError: true }) }, end)
 }

@@ -8,7 +8,7 @@ import {
   stringify,
 } from '../json/index.ts'
 import type { Span } from '../telemetry/trace.ts'
-import { cut, fold } from '../text/index.ts'
+import { fold } from '../text/index.ts'
 
 /** Revisions with a handshake and, over HTTP, a session; newest first. */
 export const SESSION_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
@@ -91,9 +91,9 @@ export type RpcError = {
 }
 
 /** The error for an unknown resource, which has another code before 2026-07-28 (its changelog, minor changes, 6). */
-export function resourceNotFound(uri: Json | undefined, revision: Revision): RpcError {
+export function resourceNotFound(uri: string, revision: Revision): RpcError {
   const code = isSessionRevision(revision) ? -32002 : INVALID_PARAMS
-  return { code, message: 'Resource not found', data: { uri: cut(String(uri), 200) } }
+  return { code, message: 'Resource not found', data: { uri } }
 }
 
 export type Message =

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json/index.ts'
-import { withoutHidden } from '../text/index.ts'
+import { shorten, withoutHidden } from '../text/index.ts'
 
 /** Names and values that clients send back, which must stay identical to the server's. */
 const EXACT: ReadonlySet<string> = new Set([
@@ -18,6 +18,11 @@ const EXACT: ReadonlySet<string> = new Set([
 /** The value without hidden characters in its strings; the same object if it has none. */
 export function visible<T extends Json>(value: T): T {
   return seen(value) as T
+}
+
+/** A text of a server inside a message: on one line, without hidden characters, at most `longest` characters. */
+export function visibleLine(text: string, longest: number): string {
+  return shorten(visible(text.replace(/\s+/g, ' ').trim()), longest)
 }
 
 /** Like `visible`, as JSON text. */

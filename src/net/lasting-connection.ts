@@ -3,8 +3,8 @@ import { retryPause } from './breaker.ts'
 
 /** Milliseconds between probes of a connection. */
 const PROBE = 30_000
-/** Milliseconds that a connection lasts at least, or it counts as a failed attempt. */
-const LASTED = 15_000
+/** Milliseconds between attempts to connect at most. A connection that breaks sooner counts as a failed attempt. */
+const LONGEST_PAUSE = 15_000
 
 interface LastingOptions<Connection> {
   /** Names it in reports of internal errors. */
@@ -48,10 +48,10 @@ export function lastingConnection<Connection>(
       if (own.signal.aborted) return
       own.abort()
       current = undefined
-      if (since !== undefined && performance.now() - since > LASTED) attempts = 0
+      if (since !== undefined && performance.now() - since > LONGEST_PAUSE) attempts = 0
       if (!isLost) onDown(error)
       isLost = true
-      timer = setTimeout(begin, retryPause(attempts++))
+      timer = setTimeout(begin, retryPause(attempts++, LONGEST_PAUSE))
     }
     let made: Connection
     try {

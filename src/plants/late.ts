@@ -6,6 +6,8 @@ import type { PlantStore } from './store.ts'
 
 /** Milliseconds that the first attempt may delay the opener of the store. */
 const FIRST_ATTEMPT = 5_000
+/** Milliseconds between two attempts, at most. */
+const LONGEST_PAUSE = 10_000
 
 /**
  * A store on a server that may be away when it is opened: it is opened in the background, and until then operations
@@ -53,9 +55,12 @@ export class LateStore implements PlantStore {
       this.#reason = error
       this.outage.failed(error, 'open')
       if (this.#closed) return
-      this.#timer = setTimeout(() => {
-        this.#attempt(failures + 1).catch(unexpected('opening the plant store'))
-      }, retryPause(failures))
+      this.#timer = setTimeout(
+        () => {
+          this.#attempt(failures + 1).catch(unexpected('opening the plant store'))
+        },
+        retryPause(failures, LONGEST_PAUSE),
+      )
     }
   }
 

@@ -36,7 +36,7 @@ import {
 } from '../mcp/protocol.ts'
 import { keeperOf } from '../mcp/read-result.ts'
 import { visibleText } from '../mcp/visible.ts'
-import { lazy, withoutHidden } from '../text/index.ts'
+import { cut, lazy, withoutHidden } from '../text/index.ts'
 import { unknownText } from './argument-text.ts'
 import { list, promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
 import { SKILLS_EXTENSION, type Skills } from './skills/index.ts'
@@ -129,7 +129,7 @@ function serviceOf(parts: BackendParts): Service {
     methods.set('resources/list', list('resources', '[]'))
     methods.set('resources/templates/list', list('resourceTemplates', '[]'))
     methods.set('resources/read', async ({ uri }, { revision }) => ({
-      error: resourceNotFound(uri, revision),
+      error: resourceNotFound(cut(String(uri), 200), revision),
     }))
   }
   for (const [name, method] of skillMethods(skills, lists.skills)) methods.set(name, method)

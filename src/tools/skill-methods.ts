@@ -44,7 +44,7 @@ export function skillMethods(skills: Skills, listed: string | undefined): Map<st
       async ({ uri }, { revision }) => {
         const file = typeof uri === 'string' ? files.get(uri) : undefined
         if (file) return { result: stringify({ contents: [contentOf(file)] }) }
-        return { error: resourceNotFound(uri, revision) }
+        return { error: resourceNotFound(cut(String(uri), 200), revision) }
       },
     ],
   ])

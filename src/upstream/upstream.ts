@@ -404,7 +404,7 @@ export class Upstream {
 /** Milliseconds after which a session counts as useful in any case. */
 const LASTING = 5_000
 
-/** Maximum declaration faults remembered, and characters of a name in them. */
+/** Maximum declaration faults remembered. */
 const MAX_FAULTS = 100
 
 /** @returns a function that creates masks for the secrets of a configuration and those sent by a credential */

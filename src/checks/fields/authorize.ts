@@ -10,6 +10,7 @@ const DEMANDS = ['scopes', 'claims', 'callers'] as const
 const MOST = 100
 const LONGEST = 256
 const MOST_WILDCARDS = 8
+
 export function checkAuthorize(router: Router, report: Reporter, context: Context) {
   checkBound(router, report, context)
   const { authorize } = router

@@ -40,8 +40,6 @@ export function checkArgumentSchema(
   })
 }
 
-/** Maximum names in a message. */
-
 /** One finding for the tools of a file, and one for their arguments. */
 export function checkMissing({ tools }: Configuration, report: Reporter, { isRepaired }: Context) {
   const shown = [...tools.entries()].filter(([i]) => !isRepaired(['tools', i, 'name']))

@@ -70,7 +70,7 @@ export function refuse({ findings, fault }: Unusable, { file, text }: Source, wh
   return 1
 }
 
-/** Maximum examples for each reason, and maximum reasons. */
+/** Maximum reasons. */
 const MAX_REASONS = 12
 
 /**

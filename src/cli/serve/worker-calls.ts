@@ -17,6 +17,9 @@ import {
 
 type ToWorker = Pick<Channel<WorkerHandlers>, 'ask' | 'note'>
 
+/** Lines of standard error that are shown of a server in all workers. */
+const MAX_LINES = 20
+
 /** The calls of all workers, for the console. A worker that ends takes its own calls with it. */
 export class WorkerCalls implements ConsoleSource {
   readonly #listeners = new Set<(call: RecordedCall) => void>()
@@ -107,7 +110,7 @@ function joined(all: readonly ServerChildren[]): ServerChildren[] {
     stderr: own
       .flatMap(({ stderr }) => stderr)
       .sort((a, b) => b.ms - a.ms)
-      .slice(-20),
+      .slice(-MAX_LINES),
   }))
 }
 

@@ -347,8 +347,6 @@ export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy
   }
 }
 
-/** Excludes pipes and devices, which could be endless; errors are reported when the path is read. */
-
 function findLintConfig([first = '.']: readonly string[]): string | undefined {
   const folders = ['.', first, dirname(first)]
   return folders.map((folder) => join(folder, LINT_CONFIG_FILE)).find(isFile)

@@ -78,7 +78,7 @@ export async function call(request: ConsoleRequest): Promise<HttpResponse> {
   if (found instanceof HttpResponse) return found
   const { route, kind, authorization, value } = found
   const params = paramsOf(found)
-  // The page has it from the server, which would have to be request again.
+  // The page has it from the server, which would have to be asked again.
   const inputSchema = isObject(value.schema) ? value.schema : undefined
   const body = boundedStream(async (send, signal) => {
     let recorded: RecordedCall | undefined

@@ -18,6 +18,7 @@ export interface FoundTool {
   words: readonly Match[]
 }
 
+/** Characters that are shown of a description in a list and on its page, and of a definition. */
 const MAX_DESCRIPTION = 1_000
 const MAX_TEXT = 10_000
 const MAX_DEFINITION = 100_000

@@ -15,7 +15,7 @@ import {
   type RequestId,
   type Response,
 } from '../../mcp/index.ts'
-import type { StreamPosition } from '../../net/index.ts'
+import { type StreamPosition, waitFor } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Mask } from '../../tools/mask.ts'
@@ -48,7 +48,7 @@ import {
   unanswered,
   wordsOf,
 } from './http.ts'
-import { announce, announcedLists, LastingStream, pause, type StreamWatch } from './lasting-stream.ts'
+import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
 
 /**
  * Milliseconds to wait for a server to open or refuse its event stream; some send the headers with the first event
@@ -326,7 +326,7 @@ export class StreamableChannel extends HttpChannel {
     const error = await this.#read(answer, id, position)
     for (let tried = 0; tried < MAX_RESUMED && position.id !== undefined; tried++) {
       if (this.closing || !this.#awaited.has(id) || this.#errors.has(id)) break
-      await pause(Math.min(position.retry ?? 0, LONGEST_RETRY), this.abort)
+      await waitFor(Math.min(position.retry ?? 0, LONGEST_RETRY), this.abort)
       const before = position.id
       const headers = { accept: EVENTS, ...this.#headers(), 'last-event-id': before }
       const request = { method: 'GET', headers, signal: this.abort } as const

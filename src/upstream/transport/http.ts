@@ -12,7 +12,7 @@ import {
   type Response,
   readWhole,
 } from '../../mcp/index.ts'
-import { visible } from '../../mcp/visible.ts'
+import { visibleLine } from '../../mcp/visible.ts'
 import {
   type Connection,
   eventParser,
@@ -25,7 +25,7 @@ import {
   type StreamedAnswer,
   type StreamPosition,
 } from '../../net/index.ts'
-import { paced, shorten } from '../../text/index.ts'
+import { paced } from '../../text/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
@@ -404,7 +404,7 @@ const MAX_WORDS = 300
 /** The text of a non-MCP refusal, after a colon; empty if absent or an HTML page. */
 export function wordsOf(answer: HttpAnswer): string {
   const text = mediaType(answer) === 'text/html' ? '' : (answer.whole?.toString() ?? '')
-  const words = shorten(visible(text.replace(/\s+/g, ' ').trim()), MAX_WORDS)
+  const words = visibleLine(text, MAX_WORDS)
   return words && `: ${words}`
 }
 

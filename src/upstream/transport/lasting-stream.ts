@@ -9,7 +9,7 @@ import {
   listKinds,
   type Message,
 } from '../../mcp/index.ts'
-import { LONGEST_PAUSE, retryPause } from '../../net/index.ts'
+import { LONGEST_PAUSE, retryPause, waitFor } from '../../net/index.ts'
 import { ownNotification } from './channel.ts'
 
 /** Milliseconds after which a stream that ends counts as successful, and is reopened at once. */
@@ -87,7 +87,7 @@ export class LastingStream {
     if (performance.now() - this.#openedAt >= STEADY) this.#failures = 0
     this.#openedAt = Number.NaN
     const own = retryPause(this.#failures++)
-    await pause(Math.min(Math.max(own, least), LONGEST_PAUSE), this.signal)
+    await waitFor(Math.min(Math.max(own, least), LONGEST_PAUSE), this.signal)
     return !this.signal.aborted
   }
 
@@ -100,19 +100,6 @@ export class LastingStream {
     if (this.#lost) this.watch.dropped()
     this.#lost = false
   }
-}
-
-/** Waits, or until `signal` is aborted. */
-export function pause(ms: number, signal: CancelSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-  })
 }
 
 /** The lists whose changes a server with these capabilities announces. */
