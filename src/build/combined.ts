@@ -13,8 +13,8 @@ import type {
   ToolResult,
   Tools,
 } from '../tools/index.ts'
-import { shapedResponse } from '../upstream/shaped-result.ts'
-import { createToolFilter, type Selection } from '../upstream/tool-filter.ts'
+import { shapedResponse } from '../upstream/view/shaped-result.ts'
+import { createToolFilter, type Selection } from '../upstream/view/tool-filter.ts'
 import type { Chosen } from './types.ts'
 
 /** How tools and prompts are named. */

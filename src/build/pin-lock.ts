@@ -4,7 +4,7 @@ import { type Configuration, type McpServer, qualifiedName } from '../config/ind
 import { isFile } from '../config/plain-file.ts'
 import { isObject, type Json, type JsonObject, parse, setOwn } from '../json/index.ts'
 import type { Problem } from '../tools/index.ts'
-import { digestOf, type Pinned } from '../upstream/pins.ts'
+import { digestOf, type Pinned } from '../upstream/view/pins.ts'
 
 /** Declarations of a server when it was pinned. */
 export interface Declared {

@@ -15,7 +15,7 @@ import {
 import { hasErrors, palette } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { numberText, plural, printableLines } from '../text/index.ts'
-import { createToolFilter } from '../upstream/tool-filter.ts'
+import { createToolFilter } from '../upstream/view/tool-filter.ts'
 import { accessOptions, listTools, type TargetFlags, withTarget } from './call/target.ts'
 import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { environmentOf } from './env-files.ts'

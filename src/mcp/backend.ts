@@ -6,7 +6,7 @@ import type { Call } from './call.ts'
 import type { CallEnd, RequestContext } from './context.ts'
 import type { Fault } from './fault.ts'
 import type { Listing } from './listing.ts'
-import type { ParamHeader } from './mirror.ts'
+import type { ParamHeader } from './middleware/mirror.ts'
 import type { ListKind, Message, Request, SessionRevision } from './protocol.ts'
 
 /** The service behind a prefix. A reload that changes it creates a new one. */

@@ -5,7 +5,7 @@ import { type ApprovalOutcome, type CallLog, LoggedRequest } from './call-log.ts
 import type { RequestContext } from './context.ts'
 import type { Fault } from './fault.ts'
 import type { Listing } from './listing.ts'
-import type { ParamHeader } from './mirror.ts'
+import type { ParamHeader } from './middleware/mirror.ts'
 import type { ListKind, Request, Revision } from './protocol.ts'
 
 /** Handles a call, or passes it on with `next`, and may change the answer. */

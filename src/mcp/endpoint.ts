@@ -1,7 +1,7 @@
 import type { Backend } from './backend.ts'
 import type { Pipeline } from './call.ts'
 import type { CallLog } from './call-log.ts'
-import type { SessionRegistry } from './session-registry.ts'
+import type { SessionRegistry } from './session/session-registry.ts'
 
 /** A prefix, its backend, and the caller of the current request. */
 export interface Endpoint {

@@ -26,6 +26,31 @@ export { declares, missingCapability } from './client-capabilities.ts'
 export type { CallEnd, Replicas, RequestContext, RequestHeaders } from './context.ts'
 export type { Endpoint } from './endpoint.ts'
 export { CANCELLATION, Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
+export { InFlight } from './in-flight.ts'
+export { listPages } from './list-pages.ts'
+export { listingOf } from './listing.ts'
+export { KeptResults } from './middleware/kept-results.ts'
+export {
+  checkStandardHeaders,
+  declaredParamHeaders,
+  mismatch,
+  type ParamHeader,
+  paramHeaderFault,
+} from './middleware/mirror.ts'
+export { keeperOf } from './middleware/read-result.ts'
+export { pipelineOf } from './pipeline.ts'
+export * from './protocol.ts'
+export type { CallContents, Exchange, RecordedCall } from './recorded-call.ts'
+export { digestOfRequest, PendingInput, UNKNOWN_STATE } from './session/pending-input.ts'
+export { MAX_QUESTIONS } from './session/questions.ts'
+export { sessionIdOf, stateOf, unknownSession } from './session/replicas.ts'
+export { type Session, textOf } from './session/session.ts'
+export {
+  type PrefixSessions,
+  SessionRegistry,
+  type SessionRegistryOptions,
+} from './session/session-registry.ts'
+export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'
 export {
   accepted,
   event,
@@ -40,30 +65,9 @@ export {
   reply,
   rpcError,
   tooMuch,
-} from './http.ts'
-export { InFlight } from './in-flight.ts'
-export { KeptResults } from './kept-results.ts'
-export { listPages } from './list-pages.ts'
-export { listingOf } from './listing.ts'
-export { idInEnds, lineSplitter, oneLine, readInTurns } from './message-lines.ts'
-export {
-  checkStandardHeaders,
-  declaredParamHeaders,
-  mismatch,
-  type ParamHeader,
-  paramHeaderFault,
-} from './mirror.ts'
-export { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
-export { pipelineOf } from './pipeline.ts'
-export * from './protocol.ts'
-export { MAX_QUESTIONS } from './questions.ts'
-export { keeperOf } from './read-result.ts'
-export type { CallContents, Exchange, RecordedCall } from './recorded-call.ts'
-export { sessionIdOf, stateOf, unknownSession } from './replicas.ts'
-export { type Session, textOf } from './session.ts'
-export { type PrefixSessions, SessionRegistry, type SessionRegistryOptions } from './session-registry.ts'
-export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'
-export { type LineContext, StdioConnection } from './stdio-connection.ts'
-export { serveMcp, serveMessage, serveSse } from './transports.ts'
+} from './transport/http.ts'
+export { idInEnds, lineSplitter, oneLine, readInTurns } from './transport/message-lines.ts'
+export { type LineContext, StdioConnection } from './transport/stdio-connection.ts'
+export { serveMcp, serveMessage, serveSse } from './transport/transports.ts'
 export { UnservedSpans } from './unserved.ts'
 export { isPlain, visible } from './visible.ts'

@@ -1,14 +1,14 @@
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type Answer, faultAnswer } from './answer.ts'
-import { approval } from './approval.ts'
 import type { Call, Middleware, Pipeline } from './call.ts'
-import { discovery } from './discover.ts'
 import { type CallerLogins, Fault } from './fault.ts'
-import { logins, loginTools } from './login.ts'
-import { mirroredHeaders } from './mirrored-headers.ts'
-import { permissions } from './permit.ts'
-import { keptResults } from './read-result.ts'
-import { record } from './record.ts'
+import { approval } from './middleware/approval.ts'
+import { discovery } from './middleware/discovery.ts'
+import { logins, loginTools } from './middleware/logins.ts'
+import { mirroredHeaders } from './middleware/mirrored-headers.ts'
+import { permissions } from './middleware/permissions.ts'
+import { keptResults } from './middleware/read-result.ts'
+import { record } from './middleware/record.ts'
 
 /** The optional middleware that a route needs. */
 export interface PipelineParts {

@@ -13,7 +13,8 @@ import type {
 } from '../mcp/backend.ts'
 import type { Call } from '../mcp/call.ts'
 import { missingCapability } from '../mcp/client-capabilities.ts'
-import { declaredParamHeaders, type ParamHeader } from '../mcp/mirror.ts'
+import { declaredParamHeaders, type ParamHeader } from '../mcp/middleware/mirror.ts'
+import { keeperOf } from '../mcp/middleware/read-result.ts'
 import {
   errorText,
   has,
@@ -34,7 +35,6 @@ import {
   SERVER_INFO,
   SUBSCRIPTION_ID,
 } from '../mcp/protocol.ts'
-import { keeperOf } from '../mcp/read-result.ts'
 import { visibleText } from '../mcp/visible.ts'
 import { cut, lazy, withoutHidden } from '../text/index.ts'
 import { unknownText } from './argument-text.ts'

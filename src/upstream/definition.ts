@@ -15,7 +15,7 @@ import { rootBuilder } from '../tools/root.ts'
 import { type ConfiguredSecret, configuredSecrets, secretsOfRequest, textsToMask } from '../tools/secrets.ts'
 import { CALLER, reads, templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
-import type { Pinned } from './pins.ts'
+import type { Pinned } from './view/pins.ts'
 
 /** Values that templates of an MCP server may read. */
 const ROOTS = { Request: { Headers: true, Query: true, Cookies: true }, Caller: CALLER } as const

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json/index.ts'
 import { errorResponse, Fault, isObject } from '../mcp/index.ts'
 import { UNKNOWN_TASK } from '../tools/tasks.ts'
+import { isOfTask, listeningTo, taskIdsOf } from './aggregate/server-names.ts'
 import { type Stateless, type UpstreamCall, withRequest } from './backend/stateless.ts'
-import { isOfTask, listeningTo, taskIdsOf } from './server-names.ts'
 
 /** Maximum tasks remembered for a caller; the oldest are dropped first. */
 const MAX_TASKS = 1_000

@@ -15,16 +15,16 @@ import {
 } from '../tools/mask.ts'
 import { textsToMask } from '../tools/secrets.ts'
 import type { Definition, Resolved } from './definition.ts'
-import { type PinChange, Pins } from './pins.ts'
 import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
 import { type Measures, Operations } from './sent-requests.ts'
-import { ServerView } from './server-view.ts'
-import { createToolFilter, type ToolFilter } from './tool-filter.ts'
 import type { Channel, ChannelEvents, ResumeToken } from './transport/channel.ts'
 import { type AnswerMasks, Http } from './transport/http.ts'
 import { type HttpChannelOptions, SseChannel, StreamableChannel } from './transport/http-channels.ts'
 import { type StreamChange, StreamWatch } from './transport/lasting-stream.ts'
 import { ChildLog, StdioChannel } from './transport/stdio.ts'
+import { type PinChange, Pins } from './view/pins.ts'
+import { ServerView } from './view/server-view.ts'
+import { createToolFilter, type ToolFilter } from './view/tool-filter.ts'
 
 export interface UpstreamContext {
   /** The gateway's environment. */

@@ -17,7 +17,7 @@ const OF_DAY = new Set([
   'src/cluster/tickets.ts',
   'src/credentials/credential.ts',
   'src/endpoints/connect.ts',
-  'src/mcp/replicas.ts',
+  'src/mcp/session/replicas.ts',
   'src/net/tls-files.ts',
   'src/notify/signal.ts',
   'src/plants/lowdb.ts',

@@ -7,7 +7,7 @@ import { ROOT } from '../support/process.ts'
 export const SRC = join(ROOT, 'src')
 
 export interface LongFunction {
-  /** Such as `mcp/session-registry.ts createRegistry`. */
+  /** Such as `mcp/session/session-registry.ts createRegistry`. */
   name: string
   lines: number
 }

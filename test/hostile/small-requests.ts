@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { TestContext } from 'node:test'
 import { DISCOVERY_TOOLS } from '../../src/discovery/index.ts'
 import { READ_RESULT } from '../../src/json/shaping/index.ts'
-import { METHODS } from '../../src/mcp/permit.ts'
+import { METHODS } from '../../src/mcp/middleware/permissions.ts'
 import { listening } from '../support/listening.ts'
 import type { Loose } from '../support/wire.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ListSource, listedTools } from '../../src/mcp/listed-tools.ts'
+import { type ListSource, listedTools } from '../../src/mcp/middleware/listed-tools.ts'
 
 /** Of a session of its own each time. */
 const source = (among: object, name: string): ListSource => ({

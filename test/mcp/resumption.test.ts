@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../../src/access/memory.ts'
-import { EventLog } from '../../src/mcp/resumption.ts'
-import { EventStream } from '../../src/mcp/stream.ts'
+import { EventLog } from '../../src/mcp/session/resumption.ts'
+import { EventStream } from '../../src/mcp/transport/stream.ts'
 import { holdOpen, type Loose, open, post, readEvents, rpc, wire } from '../support/wire.ts'
 
 interface Seen {

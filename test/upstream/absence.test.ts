@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { Absence } from '../../src/upstream/absence.ts'
+import { Absence } from '../../src/upstream/aggregate/absence.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { until } from '../support/until.ts'
 import type { Loose } from '../support/wire.ts'

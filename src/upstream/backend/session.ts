@@ -22,7 +22,7 @@ import {
   type RequestContext,
 } from '../../mcp/index.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
-import { AggregateSession } from '../aggregate-session.ts'
+import { AggregateSession } from '../aggregate/session.ts'
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
 import type { Resumed } from '../rpc/channel-session.ts'
@@ -37,9 +37,9 @@ import {
   type UpstreamSessionEvents,
 } from '../rpc/upstream-session.ts'
 import { endOf, exchangeOf, traceIn } from '../sent-requests.ts'
-import type { ServerView } from '../server-view.ts'
-import type { ToolFilter } from '../tool-filter.ts'
 import type { ResumeToken } from '../transport/channel.ts'
+import type { ServerView } from '../view/server-view.ts'
+import type { ToolFilter } from '../view/tool-filter.ts'
 import { shapedAnswer } from './stateless.ts'
 
 /** Milliseconds allowed for running calls when a server is replaced. */

@@ -27,9 +27,9 @@ import {
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
 import { endOf, exchangeOf } from '../sent-requests.ts'
-import type { ServerView } from '../server-view.ts'
-import { shapedResponse } from '../shaped-result.ts'
-import type { ToolFilter } from '../tool-filter.ts'
+import type { ServerView } from '../view/server-view.ts'
+import { shapedResponse } from '../view/shaped-result.ts'
+import type { ToolFilter } from '../view/tool-filter.ts'
 
 /** Handles stateless requests for a server of any revision. */
 export interface Stateless {

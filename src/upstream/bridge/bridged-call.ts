@@ -9,7 +9,7 @@ import {
   omit,
   PROTOCOL_VERSION,
 } from '../../mcp/protocol.ts'
-import { Waiting } from '../../mcp/waiting.ts'
+import { Waiting } from '../../mcp/session/waiting.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { UpstreamCall } from '../backend/stateless.ts'
 import { helloOf, type PooledSession } from '../pool/session.ts'

@@ -28,8 +28,8 @@ import {
   type UpstreamSession,
   type UpstreamSessionEvents,
 } from '../rpc/upstream-session.ts'
-import { LISTS } from '../server-view.ts'
 import { announce, announcedLists } from '../transport/lasting-stream.ts'
+import { LISTS } from '../view/server-view.ts'
 
 /** The capabilities that a client sees before its caller has logged in: lists of all kinds, which are empty and will change. */
 const LISTS_ONLY: JsonObject = {

@@ -6,8 +6,8 @@ import { RecentMap } from '../../text/index.ts'
 import type { Resolved } from '../definition.ts'
 import { type Hello, helloForAll, helloOf, keyOfHello } from '../pool/session.ts'
 import { NO_EVENTS, type RpcClient } from '../rpc/rpc-client.ts'
+import type { StatelessUpstream } from '../rpc/stateless-upstream.ts'
 import type { Upstream } from '../upstream.ts'
-import type { StatelessUpstream } from './stateless.ts'
 
 /** Whether a server speaks 2026-07-28 (`stateless`) or only session-based revisions. */
 export type Protocol = 'stateless' | 'session'

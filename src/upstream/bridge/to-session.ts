@@ -15,7 +15,7 @@ import {
   SUBSCRIPTION_ID,
   UNKNOWN_STATE,
 } from '../../mcp/index.ts'
-import { createParamHeaders } from '../../mcp/mirror.ts'
+import { createParamHeaders } from '../../mcp/middleware/mirror.ts'
 import { LOG_LEVEL, metaOf, omit, SERVER_INFO } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'

@@ -4,12 +4,11 @@ import { Cancellation } from '../../net/index.ts'
 import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
 import { LoginSession, type LoginSessionOptions, loginStateless } from '../bridge/login.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
-import { StatelessUpstream } from '../bridge/stateless.ts'
 import { ToSession } from '../bridge/to-session.ts'
 import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import { KeptLists } from '../kept-lists.ts'
 import { ChannelSession, type Resumed } from '../rpc/channel-session.ts'
+import { StatelessUpstream } from '../rpc/stateless-upstream.ts'
 import {
   handshakeRefused,
   type Reply,
@@ -17,9 +16,10 @@ import {
   type UpstreamSession,
   type UpstreamSessionEvents,
 } from '../rpc/upstream-session.ts'
-import type { ServerView } from '../server-view.ts'
 import { TaskOwners, withOwnTasks } from '../task-owners.ts'
 import { Upstream, type UpstreamContext } from '../upstream.ts'
+import { KeptLists } from '../view/kept-lists.ts'
+import type { ServerView } from '../view/server-view.ts'
 import { AnswerTimeout } from '../waits.ts'
 import { makeRoom, type Occupant } from './pool.ts'
 import { helloOf } from './session.ts'

@@ -1,9 +1,9 @@
 import type { BreakerSettings } from '../../config/model.ts'
 import type { Resilience } from '../../net/index.ts'
 import type { Definition } from '../definition.ts'
-import type { PinChange } from '../pins.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { UpstreamContext } from '../upstream.ts'
+import type { PinChange } from '../view/pins.ts'
 import type { Occupant } from './pool.ts'
 import { UpstreamServer } from './server.ts'
 

@@ -1,6 +1,6 @@
 import { memory } from '../../../src/access/memory.ts'
 import type { Message, RequestContext } from '../../../src/mcp/index.ts'
-import { receive } from '../../../src/mcp/receive.ts'
+import { receive } from '../../../src/mcp/transport/receive.ts'
 import { readTexts } from '../../../src/upstream/transport/channel.ts'
 import { depthOf, isAmbiguous, readWritten, type Written } from '../../support/json-reader.ts'
 import { holds, type Target } from '../target.ts'

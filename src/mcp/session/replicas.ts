@@ -1,0 +1,201 @@
+import type { HttpResponse } from '../../access/http-response.ts'
+import type { Ticket } from '../../cluster/index.ts'
+import { stringify } from '../../json/index.ts'
+import type { BackendSession } from '../backend.ts'
+import type { Replicas, RequestContext } from '../context.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { listingOf } from '../listing.ts'
+import {
+  INVALID_REQUEST,
+  isSessionRevision,
+  type Message,
+  type Messages,
+  type Notification,
+  type RequestId,
+  type Response as RpcResponse,
+  requestIdOf,
+} from '../protocol.ts'
+import { rpcError } from '../transport/http.ts'
+import type { Session } from './session.ts'
+
+/** Seconds for which an unknown session can be resumed; sessions in use do not expire. */
+const LIFE = 7 * 24 * 3600
+
+/**
+ * The session id for a client, with the data that other replicas need to resume it.
+ * @param carried undefined: only this process can serve the session
+ */
+export function idOf(
+  { replicas }: RequestContext,
+  { id, revision, elicits }: Session,
+  carried: ReturnType<BackendSession['ticket']>,
+): string {
+  const ticket = { ...(carried ?? { kind: 'held' }), id, revision, ...(elicits && { elicits }) }
+  return replicas ? replicas.issue(ticket) : id
+}
+
+/**
+ * The session that a client names, or access to the replica that has it; undefined: this client has no such session.
+ */
+export type Located =
+  /** `met`: the request waits until the replica that opened the session knows that it is served here too. */
+  | { session: Session; met?: Promise<void> | undefined }
+  | { elsewhere(body?: string, id?: RequestId | null): Promise<HttpResponse | undefined> }
+  | undefined
+
+/** Finds the session or replica of a client's session id. */
+export function locate(context: RequestContext, endpoint: Endpoint, named: string): Located {
+  const { registry, prefix, caller } = endpoint
+  const { replicas } = context
+  if (!replicas) {
+    const session = registry.session(named, prefix, caller)
+    return session && { session }
+  }
+  const ticket = replicas.read(named)
+  if (!ticket) return undefined
+  const local = registry.session(ticket.id, prefix, caller)
+  // Sessions opened here need no ticket.
+  if (local && local.owner === undefined) return { session: local }
+  // On DELETE, a replica without the session only stores its id, so that the session is not resumed here.
+  const isEnd = context.method === 'DELETE'
+  if (!local && replicas.isPassed && (isEnd || ticket.kind !== 'held') && !replicas.isOwn(ticket.owner)) {
+    if (isEnd) registry.forbid(ticket.id)
+    return undefined
+  }
+  const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE
+  const session = fresh ? resume(context, endpoint, ticket, local) : undefined
+  if (session) return { session, met: replicas.isPassed ? undefined : replicas.meet(ticket) }
+  return { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
+}
+
+/** The session that a client names, if known here. */
+export function localSession(
+  { replicas }: RequestContext,
+  endpoint: Endpoint,
+  named: string,
+): Session | undefined {
+  const { registry, prefix, caller } = endpoint
+  const id = replicas ? replicas.read(named)?.id : named
+  return id === undefined ? undefined : registry.session(id, prefix, caller)
+}
+
+/**
+ * The gateway's internal id of the session that a client names; undefined: not opened for this caller by any replica.
+ */
+export function sessionIdOf(
+  { replicas }: Pick<RequestContext, 'replicas'>,
+  { registry, prefix, caller }: Pick<Endpoint, 'registry' | 'prefix' | 'caller'>,
+  named: string,
+): string | undefined {
+  return replicas ? replicas.read(named)?.id : registry.session(named, prefix, caller)?.id
+}
+
+/** Resumes a session opened by another replica, if the backend can. */
+function resume(
+  context: RequestContext,
+  { registry, prefix, caller, backend, callLog }: Endpoint,
+  ticket: Ticket,
+  local: Session | undefined,
+): Session | undefined {
+  if (local?.backendSession.backend === backend) return local
+  const { kind, id, revision, owner } = ticket
+  if (kind === 'held' || !isSessionRevision(revision)) return undefined
+  const { quotaKey } = context.lease
+  const mark = context.replicas?.mark()
+  const facts = { id, prefix, caller, quotaKey, revision, owner, onStream: false, mark }
+  const session = local ?? registry.resume(facts, callLog)
+  if (session && !local) session.listing = listingOf(context)
+  const served = session && backend.resume(session, context, ticket)
+  if (session && !served && !local) registry.endSession(session)
+  if (!session || !served) return undefined
+  session.elicits = ticket.elicits === true
+  session.serveBy(served)
+  return session
+}
+
+/**
+ * The state behind a sealed handle, if this replica keeps it, or else the answer of the replica that does; undefined: it
+ * is unknown.
+ * @param text of the request as received
+ */
+export async function stateOf(
+  replicas: Replicas,
+  handle: string,
+  text: string,
+  id: RequestId,
+): Promise<string | HttpResponse | undefined> {
+  const { owner, state } = replicas.unseal(handle) ?? {}
+  return owner === undefined || replicas.isOwn(owner) ? state : replicas.forward(owner, text, id)
+}
+
+/** Forwards a client's cancellations and responses to the replica that they belong to, unless they belong here. */
+export function passOn(
+  context: RequestContext,
+  session: Session,
+  { messages, batch, text }: Messages,
+): Promise<unknown> | undefined {
+  if (!batch) return passOne(context, session, messages[0] as Message, text)
+  // Requests in the batch are served here.
+  const passed = messages.flatMap((one) =>
+    'raw' in one ? (passOne(context, session, one, stringify(one.raw)) ?? []) : [],
+  )
+  return passed.length ? Promise.all(passed) : undefined
+}
+
+function passOne(
+  context: RequestContext,
+  session: Session,
+  message: Message,
+  body: string,
+): Promise<void> | undefined {
+  if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+    return passCancellation(context, session, message, body)
+  return message.kind === 'response' ? passAnswer(context, session, message, body) : undefined
+}
+
+/** Forwards an answer to the replica named by the question's id. */
+function passAnswer(
+  { replicas }: RequestContext,
+  session: Session,
+  { id }: RpcResponse,
+  body: string,
+): Promise<void> | undefined {
+  if (!replicas || replicas.isPassed || typeof id !== 'string' || session.hasAsked(id)) return undefined
+  const { owner } = replicas.unseal(id) ?? {}
+  return owner === undefined || replicas.isOwn(owner)
+    ? undefined
+    : replicas.forward(owner, body).then(() => undefined)
+}
+
+/** Forwards a cancellation to the other replicas, unless the call is running here. */
+async function passCancellation(
+  context: RequestContext,
+  { owner, calls, backendSession }: Session,
+  cancelled: Notification,
+  body: string,
+): Promise<void> {
+  const { replicas } = context
+  // Without a ticket no other replica can have it.
+  if (!replicas || replicas.isPassed || !backendSession.ticket()) return
+  if (calls.has(requestIdOf(cancelled))) return
+  await Promise.all([owner !== undefined && replicas.forward(owner, body), replicas.tell(body, owner)])
+}
+
+/** Ends a session on all other replicas. Returns whether the replica that opened it ended it. */
+export async function endElsewhere(context: RequestContext, { owner }: Session): Promise<boolean> {
+  const { replicas } = context
+  if (!replicas) return false
+  // Only the replica that opened it notifies the server.
+  if (replicas.isPassed) return owner !== undefined
+  const [answer] = await Promise.all([
+    owner === undefined ? undefined : replicas.forward(owner),
+    replicas.tell(undefined, owner),
+  ])
+  return answer?.ok === true
+}
+
+/** The answer for an unknown session, after which the client initializes again. */
+export function unknownSession(id: RequestId | null = null): HttpResponse {
+  const message = 'The session is unknown or has ended: send initialize again without a session id'
+  return rpcError(404, { code: INVALID_REQUEST, message }, id)
+}

@@ -1,0 +1,325 @@
+import type { Json, JsonObject } from '../../json/index.ts'
+import {
+  ACKNOWLEDGED,
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  errorResponse,
+  Fault,
+  isObject,
+  LIST_KINDS,
+  type ListKind,
+  listKinds,
+  metaOf,
+  missingCapability,
+  type ParamHeader,
+  PROTOCOL_VERSION,
+  REVISIONS,
+  SERVER_INFO,
+  STATELESS_REVISIONS,
+  SUBSCRIPTION_ID,
+} from '../../mcp/index.ts'
+import { within } from '../../text/index.ts'
+import { declaresTasks, TASKS_EXTENSION, UNKNOWN_TASK } from '../../tools/tasks.ts'
+import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
+import type { Resolved } from '../definition.ts'
+import { announce, keepSubscribed, type StreamWatch } from '../transport/lasting-stream.ts'
+import { hintsOf } from '../view/kept-lists.ts'
+import type { ServerView } from '../view/server-view.ts'
+import type { ToolFilter } from '../view/tool-filter.ts'
+import { type AnswerTimeout, ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from '../waits.ts'
+import {
+  Aggregate,
+  type AggregatedServer,
+  type AggregateOptions,
+  type AskServer,
+  LISTS,
+  mergeCapabilities,
+  mergeInstructions,
+  noMethod,
+  saidOf,
+} from './aggregate.ts'
+import { listeningTo, ownerOf, prefixed, withTaskIds } from './server-names.ts'
+
+const LISTEN = 'subscriptions/listen'
+/** Cache hints of a server that does not answer: the combined answer must not be cached. */
+const NO_HINTS: JsonObject = {}
+
+type Sent = Promise<JsonObject | Fault | undefined>
+/** The `server/discover` result of a server; undefined while it is down. */
+type Found = JsonObject | undefined
+
+/** One of the servers, for one caller. */
+export interface StatelessMember {
+  name: string
+  filter: ToolFilter | undefined
+  view: ServerView
+  answerTimeout: AnswerTimeout
+  resolved: Resolved
+  /** The server, or why it is down. @param again whether to retry a server that was down */
+  find(again?: boolean): Promise<Stateless | Fault>
+  streams: StreamWatch
+}
+
+/** Methods of earlier revisions removed in 2026-07-28. */
+const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list', 'tasks/result'])
+
+/** Several servers behind one prefix, for the stateless requests of one caller. */
+export class AggregateStateless implements Stateless {
+  constructor(
+    private readonly members: readonly StatelessMember[],
+    private readonly options: AggregateOptions,
+  ) {}
+
+  versions(): Promise<string[]> {
+    return Promise.resolve([...STATELESS_REVISIONS])
+  }
+
+  async paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]> {
+    const { servers } = await this.#servers(call)
+    const asked = { method: 'tools/call', params: { ...call.message.params, name: tool } }
+    const aggregate = new Aggregate(servers, this.options)
+    const outcome = await aggregate.decide(asked, this.#asking(call, aggregate))
+    const to = 'to' in outcome ? this.members[outcome.to] : undefined
+    const server = await to?.find()
+    if (!to || !('to' in outcome) || !server || server instanceof Fault) return []
+    return server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
+  }
+
+  async request(call: UpstreamCall): Sent {
+    const { id, method, params } = call.message
+    if (method === LISTEN) return this.#listen(call)
+    if (REMOVED.has(method)) return errorResponse(id, noMethod(method))
+    const { servers, found } = await this.#servers(call)
+    const meta = { [SERVER_INFO]: { ...this.options.info } }
+    if (method === 'server/discover') {
+      const result = { ...this.#discovered(servers, found), _meta: meta }
+      return { jsonrpc: '2.0', id, result }
+    }
+    const aggregate = new Aggregate(servers, this.options)
+    const asking = this.#asking(call, aggregate)
+    const isList = Object.hasOwn(LISTS, method) && method !== 'tasks/list'
+    const parts = found.map((each) => (each ? undefined : NO_HINTS))
+    const ask: AskServer = async (i, asked, own) => {
+      const raw = await asking(i, asked, own)
+      if (isList && asked === method)
+        parts[i] = raw && !(raw instanceof Fault) && isObject(raw.result) ? raw.result : NO_HINTS
+      return raw
+    }
+    const outcome = await aggregate.decide({ method, params }, ask)
+    if ('error' in outcome && outcome.error === UNKNOWN_TASK && !declaresTasks(params))
+      return errorResponse(id, missingCapability(TASKS_EXTENSION))
+    if ('to' in outcome) {
+      const shaping = aggregate.shaping(outcome.to, method, outcome.params)
+      if (shaping) call.onShaping?.(shaping)
+      return this.#asked(call, aggregate, outcome.to, method, outcome.params)
+    }
+    if ('error' in outcome) return errorResponse(id, outcome.error)
+    const { result } = outcome
+    return {
+      jsonrpc: '2.0',
+      id,
+      result: {
+        resultType: 'complete',
+        ...result,
+        ...(isList && this.#hints(method, parts)),
+        _meta: { ...metaOf(result), ...meta },
+      },
+    }
+  }
+
+  /** Cache hints of the combined answer. @param parts the servers' results, where present */
+  #hints(method: string, parts: readonly (JsonObject | undefined)[]): JsonObject {
+    const local = this.options.local()?.hints(method)
+    return hintsOf([...parts, local].filter((part) => part !== undefined))
+  }
+
+  #asking(call: UpstreamCall, aggregate: Aggregate): AskServer {
+    return (i, method, params) =>
+      this.members[i]!.answerTimeout.limit(this.#asked(call, aggregate, i, method, params))
+  }
+
+  async #asked(
+    call: UpstreamCall,
+    aggregate: Aggregate,
+    i: number,
+    method: string,
+    params: JsonObject,
+  ): Sent {
+    const raw = await this.#send(call, i, method, params)
+    return !raw || raw instanceof Fault ? raw : aggregate.shown(i, method, raw)
+  }
+
+  async #send(
+    call: UpstreamCall,
+    i: number,
+    method: string,
+    params: JsonObject,
+    onMessage = call.onMessage,
+  ): Sent {
+    const { find, resolved, name } = this.members[i] as StatelessMember
+    const server = await find()
+    if (server instanceof Fault) return server
+    const { message } = call
+    const raw = { ...message.raw, method, params }
+    const hear = (heard: JsonObject) => onMessage(withTaskIds(heard, name))
+    return server.request({
+      ...call,
+      resolved,
+      onMessage: hear,
+      message: { ...message, method, params, raw },
+    })
+  }
+
+  /** The servers with their capabilities; these are not fetched if the name in the call identifies the server. */
+  async #servers(call: UpstreamCall): Promise<{ servers: AggregatedServer[]; found: Found[] }> {
+    const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
+    const found = named ? [] : await this.#discover(call)
+    const servers = this.members.map(({ name, filter, view }, i) => {
+      const said = found[i]
+      return { name, filter, view, capabilities: said && saidOf(said) }
+    })
+    return { servers, found }
+  }
+
+  async #discover(call: UpstreamCall): Promise<Found[]> {
+    const meta = metaOf(call.message.params)
+    const kept = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES]
+    const own = kept.flatMap((key) => (meta[key] === undefined ? [] : [[key, meta[key]]]))
+    const params = { _meta: Object.fromEntries(own) }
+    const isFirst = call.message.method === 'server/discover'
+    const answers = await Promise.all(
+      this.members.map(({ answerTimeout }, i) => {
+        const answer = answerTimeout.limit(this.#send(call, i, 'server/discover', params, () => {}))
+        return within(isFirst ? HANDSHAKE_WAIT : MAX_START_WAIT, answer)
+      }),
+    )
+    return answers.map((raw, i) => {
+      // Starting servers are missing from lists, like servers that are down.
+      if (!raw && isFirst) return { capabilities: ASSUMED_CAPABILITIES }
+      if (!raw || raw instanceof Fault) return undefined
+      const { result } = this.members[i]!.view.shown('server/discover', raw)
+      return isObject(result) ? result : undefined
+    })
+  }
+
+  #discovered(servers: readonly AggregatedServer[], found: readonly Found[]): JsonObject {
+    const local = this.options.local()
+    const [revision] = STATELESS_REVISIONS
+    const instructions = mergeInstructions(
+      found.map((each, i) => ({ name: servers[i]!.name, text: each?.instructions })),
+      local?.instructions,
+    )
+    return {
+      resultType: 'complete',
+      supportedVersions: [...REVISIONS],
+      capabilities: mergeCapabilities([
+        ...servers,
+        ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),
+      ]),
+      ...this.#hints(
+        'server/discover',
+        found.map((each) => each ?? NO_HINTS),
+      ),
+      ...(instructions !== undefined && { instructions }),
+    }
+  }
+
+  /** Subscribes at every server, later also at servers that are down; acknowledged once each was tried. */
+  async #listen(call: UpstreamCall): Sent {
+    const { id } = call.message
+    const granted: JsonObject = {}
+    const early: JsonObject[] = []
+    let acknowledged = false
+    const onMessage = (raw: JsonObject) => {
+      if (acknowledged) call.onMessage(raw)
+      else early.push(raw)
+    }
+    const onGranted = (notifications: JsonObject) => {
+      for (const [key, value] of Object.entries(notifications)) {
+        const before = granted[key]
+        const isBoth = Array.isArray(value) && Array.isArray(before)
+        granted[key] = isBoth ? [...new Set([...before, ...value])] : value
+      }
+    }
+    const tag = { [SUBSCRIPTION_ID]: id }
+    const onFound = () => {
+      const hear = ({ raw }: { raw: JsonObject }) => onMessage({ ...raw, params: { _meta: tag } })
+      if (acknowledged) announce(listKinds(granted), hear)
+    }
+    const opening = this.members.map((member) => this.#listenAt(call, member, onMessage, onGranted, onFound))
+    const local = this.options.local()?.granted(call.message.params.notifications)
+    const isLate = !(await within(HANDSHAKE_WAIT, Promise.all(opening.map(({ open }) => open))))
+    if (local) onGranted(local)
+    // A starting server announces its lists when it is up.
+    if (isLate) onGranted(listsOf(call.message.params.notifications))
+    const params = { _meta: tag, notifications: granted }
+    call.onMessage({ jsonrpc: '2.0', method: ACKNOWLEDGED, params })
+    acknowledged = true
+    for (const raw of early) call.onMessage(raw)
+    await Promise.all(opening.map(({ ended }) => ended))
+    // Changes of HTTP tools are announced through the registry.
+    if (local && Object.keys(local).length && !call.signal.aborted)
+      await new Promise<void>((resolve) => call.signal.addEventListener('abort', resolve))
+    if (call.signal.aborted) return undefined
+    return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: tag } }
+  }
+
+  /** @returns `open`: the subscription at one server is open or has failed; `ended`: it has ended */
+  #listenAt(
+    call: UpstreamCall,
+    member: StatelessMember,
+    onMessage: (raw: JsonObject) => void,
+    onGranted: (notifications: JsonObject) => void,
+    onFound: () => void,
+  ): { open: Promise<void>; ended: Promise<void> } {
+    const { name, resolved, streams, find, answerTimeout } = member
+    const message = listeningTo(call.message, (taskId) => {
+      const owner = ownerOf(this.members, taskId)
+      return owner && this.members[owner.to] === member ? [owner.own] : []
+    })
+    let lists: ReadonlySet<ListKind> = new Set()
+    const announceAll = () => {
+      const _meta = { [SUBSCRIPTION_ID]: call.message.id }
+      announce(lists, ({ raw }) => onMessage({ ...raw, params: { _meta } }))
+    }
+    let ended = Promise.resolve()
+    const open = new Promise<void>((resolve) => {
+      const subscribe = async (take: (raw: JsonObject) => void) => {
+        const at = await find(true)
+        if (at instanceof Fault) {
+          resolve()
+          return at
+        }
+        onFound()
+        return at.request({ ...call, message, resolved, onMessage: take }).finally(resolve)
+      }
+      const onOpen = (kinds: ReadonlySet<ListKind>, again: boolean, granted: JsonObject) => {
+        onGranted(shownTasks(granted, name))
+        resolve()
+        lists = kinds
+        if (again) announceAll()
+      }
+      // Items of a lost server are missing from lists until it is back.
+      const hear = (raw: JsonObject) => onMessage(withTaskIds(raw, name))
+      const events = { onMessage: hear, onOpen, onLost: announceAll }
+      ended = keepSubscribed(subscribe, events, streams, call.signal)
+    })
+    return { open: answerTimeout.limit(Promise.race([open, ended])).then(() => {}), ended }
+  }
+}
+
+/** The list changes among a client's requested notifications. */
+function listsOf(wanted: Json | undefined): JsonObject {
+  const asked = isObject(wanted) ? wanted : {}
+  return Object.fromEntries(
+    Object.keys(LIST_KINDS).flatMap((key) => (asked[key] === true ? [[key, true]] : [])),
+  )
+}
+
+/** A server's granted subscription, with task ids as clients see them. */
+function shownTasks(granted: JsonObject, name: string): JsonObject {
+  const { taskIds } = granted
+  return Array.isArray(taskIds)
+    ? { ...granted, taskIds: taskIds.map((id) => prefixed(name, String(id))) }
+    : granted
+}
