@@ -1,12 +1,13 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { isDeepStrictEqual, parseEnv } from 'node:util'
+import { isDeepStrictEqual } from 'node:util'
 import { type Command, Option } from 'commander'
 import { type Env, SETTINGS_FILE, type Settings } from '../config/index.ts'
 import { areSecretsCurrent, nameEnvFile, nameSecrets, secretVariables } from '../config/secret-files.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { readEnvText } from './env-text.ts'
 import { append } from './options.ts'
-import { readInTime } from './read-in-time.ts'
+import { readInTime, readNamed } from './read-in-time.ts'
 
 /** Files whose variables are in this process's environment, last one first. */
 let files: readonly string[] = []
@@ -40,23 +41,17 @@ function usualFiles(named: string | undefined): string[] {
 
 /**
  * Adds the files' variables to the process's environment; existing variables take precedence.
- * @throws Error for an unreadable file
+ * @throws Error for a file that is unreadable, or has a line that is no assignment
  */
 function readEnvFiles(): void {
-  const read = new Map<string, string | undefined>()
-  for (const file of files) {
-    try {
-      for (const [name, value] of Object.entries(parseEnv(textOf(file))))
-        if (!read.has(name)) read.set(name, value)
-    } catch (error) {
-      throw new Error(`cannot read the environment file ${file}: ${(error as Error).message}`)
-    }
-  }
+  const read = new Map<string, string>()
+  for (const file of files)
+    for (const [name, value] of readEnvText(textOf(file), file)) if (!read.has(name)) read.set(name, value)
   for (const [name, value] of given) if (process.env[name] === value) delete process.env[name]
   given = new Map()
   for (const [name, value] of read) {
-    // Node 20 handles `--env-file` itself at any position (nodejs/node#54232), so its variables come from the file.
-    if (value === undefined || (Object.hasOwn(process.env, name) && process.env[name] !== value)) continue
+    // One of the same value comes from the file, too, as with `EnvironmentFile` of systemd: it follows the file.
+    if (Object.hasOwn(process.env, name) && process.env[name] !== value) continue
     process.env[name] = value
     given.set(name, value)
   }
@@ -68,11 +63,11 @@ const pipes = new Map<string, string>()
 function textOf(file: string): string {
   const known = pipes.get(file)
   if (known !== undefined) return known
-  const stats = statSync(file)
-  if (stats.size > 1024 * 1024) throw new Error('it is larger than 1 MiB')
-  // The decoder removes a byte order mark.
-  const text = new TextDecoder().decode(readInTime(file))
-  if (!stats.isFile()) pipes.set(file, text)
+  const text = readNamed(file, 'the environment file', (path) => {
+    if (statSync(path).size > 1024 * 1024) throw new Error('it is larger than 1 MiB')
+    return readInTime(path)
+  }).toString()
+  if (!statSync(file).isFile()) pipes.set(file, text)
   return text
 }
 

@@ -53,6 +53,35 @@ test('.env in this folder and beside the settings, --env-file and the environmen
   )
 })
 
+test('a file of variables: a comment begins after white space, and a line that is no assignment is an error', async (t) => {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'shop.yaml'), configuration('http://127.0.0.1:1', '[${SHOP_KEY}]'))
+  const render = async (text: string) => {
+    writeFileSync(join(cwd, '.env'), text)
+    const { stdout, stderr } = await run(t, ['render', 'shop.yaml', 'key', '--show-secrets'], { cwd })
+    return stderr || /\[(.*)\]/.exec(stdout)?.[1]
+  }
+  for (const [line, value] of [
+    ['SHOP_KEY=a#b', 'a#b'],
+    ['SHOP_KEY= #b', ''],
+    ['export SHOP_KEY = a b\t# c "d"\r\n', 'a b'],
+    [`SHOP_KEY='a # "b"' # c`, 'a # "b"'],
+    ['\uFEFF# x\n\n  SHOP_KEY=a"#b', 'a"#b'],
+    ['OTHER="1\n2"\nSHOP_KEY=`a`#b\n', 'a'],
+  ] as const)
+    assert.equal(await render(line), value, line)
+  for (const line of ['secret', 'export SHOP_KEY', 'SHOP KEY=secret', '=secret'])
+    assert.equal(
+      await render(`A=1\n\n${line}\nSHOP_KEY=a\n`),
+      'plantgw: .env:3: this is no assignment: write `NAME=value`, `#` before a comment, and quotes around a value of several lines\n',
+    )
+  for (const line of ['SHOP_KEY="secret', `SHOP_KEY='a'b'`])
+    assert.equal(
+      await render(line),
+      'plantgw: .env:1: a quote is not closed, or text follows it: put the value in quotes that it does not contain\n',
+    )
+})
+
 test('secret files are read by path and by folder, and again at a reload', async (t) => {
   const cwd = temporaryFolder(t)
   const url = await echo(t)

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { parseEnv } from 'node:util'
 import { notPlain } from '../../config/plain-file.ts'
 import type { Variable } from '../../import/secret-variables.ts'
 import { replaceFile } from '../../store/file.ts'
+import { readEnvText } from '../env-text.ts'
 
 /** Outcome of writing an environment file, by names of variables. */
 export interface WrittenEnv {
@@ -23,13 +23,13 @@ export async function writeEnv(file: string, variables: readonly Variable[]): Pr
   const fault = existsSync(path) ? notPlain(file, statSync(path)) : undefined
   if (fault) throw fault
   let text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const before = parseEnv(text)
+  const before = readEnvText(text, file)
   const made: WrittenEnv = { file, written: [], kept: [], unwritable: [] }
   for (const { name, value } of variables) {
     if (value === undefined || value === '') continue
     const line = lineOf(name, value)
     // A name without a value is a place to fill in.
-    if (before[name]) made.kept.push({ name, differs: before[name] !== value })
+    if (before.get(name)) made.kept.push({ name, differs: before.get(name) !== value })
     else if (line === undefined) made.unwritable.push(name)
     else {
       const empty = new RegExp(`^${name}=[ \\t]*$`, 'm')
@@ -45,9 +45,8 @@ export async function writeEnv(file: string, variables: readonly Variable[]): Pr
 
 /** A line that is read as this value; undefined: there is none. */
 function lineOf(name: string, value: string): string | undefined {
-  const forms = [
-    ...(/^[\w./:=+@%,~-]+$/.test(value) ? [value] : []),
-    ...["'", '"', '`'].map((quote) => quote + value + quote),
-  ]
-  return forms.map((form) => `${name}=${form}`).find((line) => parseEnv(line)[name] === value)
+  if (/^[\w./:=+@%,~-]+$/.test(value)) return `${name}=${value}`
+  const lost = { "'": /'|\r\n/, '"': /"|\\n|\r\n/, '`': /`|\r\n/ }
+  const quote = Object.entries(lost).find(([, pattern]) => !pattern.test(value))?.[0]
+  return quote && `${name}=${quote}${value}${quote}`
 }
