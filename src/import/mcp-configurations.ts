@@ -10,7 +10,7 @@ import type { ImportedConfiguration } from '../openapi/index.ts'
 import { parseText } from '../openapi/open-document.ts'
 import { isHeaderName, namer, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
-import { isSecretHeader } from '../text/index.ts'
+import { isSecretHeader, isVariableName } from '../text/index.ts'
 import { type ClientServer, serversOfLine } from './bridges.ts'
 import { type ClientServers, clientServers } from './client-servers.ts'
 import { Texts, type Variable, Variables } from './secret-variables.ts'
@@ -237,7 +237,10 @@ function startable(given: ClientServer): ClientServer | string {
   const env = parted(given.env, isVariable)
   const headers = parted(given.headers, isHeader)
   const left = [
-    ...env.left.map((name) => `its variable ${JSON.stringify(name)} is left out: no process can have it`),
+    ...env.left.map(
+      (name) =>
+        `its variable ${JSON.stringify(name)} is left out, because of its name or a null byte: start the server by a script that sets it`,
+    ),
     ...headers.left.map((name) => `its header ${JSON.stringify(name)} is left out: it cannot be sent`),
   ]
   const sound = { ...given, env: env.kept, headers: headers.kept, notes: [...given.notes, ...left] }
@@ -257,7 +260,7 @@ function faultOf(url: string): string | undefined {
 }
 
 function isVariable(name: string, value: string): boolean {
-  return name !== '' && !/[=\0]/.test(name) && !value.includes('\0')
+  return isVariableName(name) && !value.includes('\0')
 }
 
 /** RFC 9110, 5.5. */

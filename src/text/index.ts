@@ -44,6 +44,7 @@ export {
   cut,
   firstOf,
   fold,
+  isVariableName,
   lowerFirst,
   numberText,
   plural,

@@ -92,3 +92,8 @@ export function fold(key: string): string {
 export function canonicalHeader(name: string): string {
   return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 }
+
+/** Whether environment variables can have this name in any shell. */
+export function isVariableName(text: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
+}

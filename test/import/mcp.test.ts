@@ -424,7 +424,7 @@ test('what no process can be given and no request can carry is left out with a n
   const { servers, skipped, notes } = await imported(
     JSON.stringify({
       mcpServers: {
-        env: { command: 'x', env: { '': 'a', 'A=B': 'b', C: 'c\0', D: 'd\ne' } },
+        env: { command: 'x', env: { '': 'a', 'A=B': 'b', C: 'c\0', D: 'd\ne', 'MY-E': 'e', '2F': 'f' } },
         headers: {
           url: 'https://example.com/mcp',
           headers: { 'X Y': '1', 'X-Z': 'a\r\nX-Evil: 1', '': '2', 'X-Ok': 'é' },
@@ -443,7 +443,16 @@ test('what no process can be given and no request can carry is left out with a n
     { name: 'odd', reason: 'its URL is not valid' },
     { name: 'zero', reason: 'its command contains a null byte' },
   ])
-  assert.equal(notes.length, 6)
+  assert.equal(notes.length, 8)
+  assert.deepEqual(
+    notes.filter(({ note }) => note.includes('MY-E')),
+    [
+      {
+        name: 'env',
+        note: 'its variable "MY-E" is left out, because of its name or a null byte: start the server by a script that sets it',
+      },
+    ],
+  )
 })
 
 test('hostile files are bounded', () => {
