@@ -77,10 +77,11 @@ export async function main(argv: readonly string[]): Promise<number> {
     return 0
   }
   try {
-    const program = await programOf(argv, (status) => {
+    const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
+    const program = await programOf(words, (status) => {
       code = status
     })
-    await program.parseAsync(argv as string[], { from: 'user' })
+    await program.parseAsync(unlessUnknown(words, program), { from: 'user' })
     return code
   } catch (error) {
     // Help and version end with a commander error that is not an error.
@@ -88,6 +89,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`plantgw: ${printableLines((error as Error).message)}\n`)
     return 2
   }
+}
+
+/** Only the first word if it is no command: with `--help` after it, the whole help would hide the error. */
+function unlessUnknown(words: readonly string[], { commands }: Command): string[] {
+  const [first = '-'] = words
+  return first.startsWith('-') || commands.some((one) => one.name() === first) ? [...words] : [first]
 }
 
 /** The reader may close the pipe early (`plantgw validate | head`), which must not change the exit code. */

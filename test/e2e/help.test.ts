@@ -58,10 +58,14 @@ test('the help shows every command in five groups, and each command has the same
 test('the version, and what is meant by a misspelt command', () => {
   assert.match(plantgw('--version').stdout, /^\d+\.\d+\.\d+\n$/)
   for (const way of ['-V', '-v', 'version']) assert.equal(plantgw(way).stdout, plantgw('--version').stdout)
-  const { stderr, status } = plantgw('validat')
-  assert.match(stderr, /^plantgw: unknown command 'validat'\n\(Did you mean validate\?\)/)
-  assert.equal(status, 2)
+  for (const words of [['validat'], ['help', 'validat'], ['validat', '--help']]) {
+    const { stdout, stderr, status } = plantgw(...words)
+    assert.match(stderr, /^plantgw: unknown command 'validat'\n\(Did you mean validate\?\)/)
+    assert.deepEqual([stdout, status], ['', 2])
+  }
   assert.match(plantgw('help', 'validate').stdout, /^Usage: plantgw validate /)
+  assert.match(plantgw('help', 'import', 'mcp').stdout, /^Usage: plantgw import mcp /)
+  assert.equal(plantgw('help').stdout, plantgw('--help').stdout)
 })
 
 test('completion prints a script for each shell', () => {
