@@ -93,8 +93,7 @@ export function writeNew(files: ReadonlyMap<string, string>, force = false): voi
   const done: string[] = []
   try {
     for (const [path, text] of files) {
-      const made = mkdirSync(dirname(path), { recursive: true })
-      if (made !== undefined) done.push(made)
+      makeFolder(dirname(path), done)
       // Files created meanwhile are kept.
       writeFileSync(path, text, { flag: force ? 'w' : 'wx' })
       if (!taken.includes(path)) done.push(path)
@@ -118,6 +117,14 @@ export async function rewrite(file: string, before: string, text: string): Promi
   const mark = now.startsWith('\ufeff') && !before.startsWith('\ufeff') ? '\ufeff' : ''
   if (now !== mark + before) throw new Error(`${file} changed in the meantime and was not written`)
   await replaceFile(path, `${path}.${process.pid}.tmp`, [mark + text], statSync(path).mode)
+}
+
+/** Folder by folder: Node's recursive `mkdir` never ends where a file system takes no folder, such as /proc. */
+function makeFolder(folder: string, done: string[]): void {
+  if (existsSync(folder) && statSync(folder).isDirectory()) return
+  makeFolder(dirname(folder), done)
+  mkdirSync(folder)
+  done.push(folder)
 }
 
 /** A dangling link exists too. */

@@ -74,6 +74,21 @@ test('nothing is overwritten, and nothing is half written', async (t) => {
   assert.equal((await run(t, ['init', '--name', '../shop'], { cwd: folder })).code, 2)
 })
 
+test('a folder that cannot be made is an error', { skip: process.platform !== 'linux' }, () => {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(ROOT, 'bin/plantgw.js'), 'init', '/proc/x/y'],
+    {
+      encoding: 'utf8',
+      timeout: 60_000,
+    },
+  )
+  assert.deepEqual(
+    [status, stderr],
+    [2, "plantgw: cannot write: ENOENT: no such file or directory, mkdir '/proc/x'; nothing was written\n"],
+  )
+})
+
 test('the first line of each file names a schema that is there', async (t) => {
   const named = (folder: string, file: string) => {
     const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(
