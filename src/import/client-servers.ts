@@ -33,6 +33,8 @@ export function clientServers(root: Json, file: string): ClientServers | { fault
   const proxy = isObject(value.mcpProxy) ? value.mcpProxy : undefined
   const made: ClientServers = { servers: [], skipped: [], notes: [] }
   const entries = maps.flatMap((map) => Object.entries(map))
+  if (entries.length === 0)
+    return { fault: 'it lists none: name the file of a client that has servers, or a command line in quotes' }
   const read = new Map<string, ClientServer>()
   for (const [name, given] of entries.slice(0, MAX_SERVERS)) {
     const server = isObject(given) ? readServer(name, given, proxy) : 'it is not an object'

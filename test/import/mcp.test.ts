@@ -330,6 +330,7 @@ test('what has no servers is told as what it is', () => {
       /^it is an OpenAPI description\. Convert it: `plantgw import openapi mcp\.json`$/,
     ],
     ['{"a": 1}', /neither `mcpServers` nor `servers`/],
+    ['{"mcpServers": {}, "projects": {"/a": {"mcpServers": {}}}}', /lists none: name the file of a client/],
     ['[1]', /not an object|command line/],
     ['', /it is empty/],
     ['echo "a', /a quote is not closed/],
