@@ -19,6 +19,18 @@ const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
     ((first[0] ?? ZLIB) & 15) === ZLIB ? zlib().createInflate(flushed()) : zlib().createInflateRaw(flushed()),
   br: () => zlib().createBrotliDecompress(),
 }
+/** Names that servers send for a body that is not encoded: the first is the only proper one. */
+const PLAIN = new Set([
+  'identity',
+  '',
+  'none',
+  'utf-8',
+  'utf8',
+  'iso-8859-1',
+  'binary',
+  '8bit',
+  'aws-chunked',
+])
 /** The low bits of the first byte of zlib data (RFC 1950). */
 const ZLIB = 8
 
@@ -33,7 +45,7 @@ export function encodingsOf(header: string | string[], origin: string): string[]
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity')
+    .filter((name) => !PLAIN.has(name))
     .reverse()
   const wrong = names.length > 3 ? names[0] : names.find((name) => !Object.hasOwn(DECODERS, name))
   if (wrong === undefined) return names

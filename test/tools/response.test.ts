@@ -368,6 +368,8 @@ test('an answer that explodes when decompressed stops at the limit', async () =>
 })
 
 test('damaged and unknown encodings are errors', async () => {
+  for (const none of ['UTF-8', 'none', 'aws-chunked'])
+    assert.equal(text(await get({ headers: { 'content-encoding': none }, body: 'plain' })), 'plain')
   assert.match(
     text(await get({ headers: { 'content-encoding': 'gzip' }, body: 'plain' })),
     /not valid gzip data/,

@@ -6,7 +6,8 @@ import { everythingStdio, startEverything } from '../fixtures/everything/start.t
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { isThere } from '../support/process.ts'
 import { until } from '../support/until.ts'
-import { META, messages, modern, modernSend, open, proxied, send } from './harness.ts'
+import { answering } from './answering.ts'
+import { type Client, META, messages, modern, modernSend, open, proxied, send } from './harness.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 const ROOTS = { _meta: { ...META, 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } }
@@ -165,4 +166,21 @@ test('progress tokens of a shared child come back as they were', TIMEOUT, async 
       assert.ok(each.at(-1).result)
     }
   }
+})
+
+test('a result without content has none in 2026-07-28, which requires the member', TIMEOUT, async (t) => {
+  const { server } = await answering(t, 'session', (response, { id, params }) => {
+    const result = params.name === 'silent' ? {} : { structuredContent: { a: 1 } }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+  })
+  const { url } = await proxied(t, [server])
+  const results = (client: Client) =>
+    Promise.all(
+      ['silent', 'structured'].map(async (name) => (await client.request('tools/call', { name })).result),
+    )
+  const [silent, structured] = await results(modern(url))
+  assert.deepEqual([silent.content, structured.content], [[], []])
+  assert.deepEqual(structured.structuredContent, { a: 1 })
+  assert.deepEqual(await results(await open(url)), [{}, { structuredContent: { a: 1 } }])
 })

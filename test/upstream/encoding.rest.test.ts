@@ -139,6 +139,22 @@ for (const era of ['session', 'modern', 'sse'] as Era[])
       },
     )
 
+test('a body that is not encoded is read, whatever its server calls that', TIMEOUT, async (t) => {
+  for (const era of ['session', 'modern'] as Era[]) {
+    const { server } = await answering(t, era, (response, { id, params }) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-encoding': params.name })
+        .end(said(id, 'hello')),
+    )
+    const { url } = await proxied(t, [server])
+    for (const connect of Object.values(CLIENTS)) {
+      const client = await connect(t, url)
+      for (const name of ['none', 'UTF-8', 'identity', 'utf8, identity'])
+        assert.equal(await client.call(name), 'hello', name)
+    }
+  }
+})
+
 test(
   'damaged and unknown encodings are errors of the call, and the own header counts',
   TIMEOUT,

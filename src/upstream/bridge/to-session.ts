@@ -231,6 +231,8 @@ export class ToSession implements Stateless {
         resultType: 'complete',
         // Session-based servers declare no lifetime of their lists.
         ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }),
+        // Clients of session-based revisions read a result without content as an empty one.
+        ...(method === 'tools/call' && { content: [] }),
         ...result,
         _meta: { ...(serverInfo !== undefined && { [SERVER_INFO]: serverInfo }), ...metaOf(result) },
       },
