@@ -5,7 +5,7 @@ import type { Path } from './model.ts'
 import { pointerPath } from './schema-findings.ts'
 import { type LoadedSchema, schemaErrorsOf } from './schemas.ts'
 import { type Shape, shapeAt } from './shape.ts'
-import { TRANSPORTS } from './transports.ts'
+import { likelyType } from './transports.ts'
 import type { Nodes, YamlNode } from './yaml/places.ts'
 
 interface Faulty {
@@ -301,11 +301,6 @@ const RULES: [RegExp, RepairRule][] = [
 
 function ruleOf(pointer: string): RepairRule | undefined {
   return RULES.find(([pattern]) => pattern.test(pointer))?.[1]
-}
-
-function likelyType(server: JsonObject): string {
-  const [type = 'stdio'] = Object.entries(TRANSPORTS).find(([, { address }]) => server[address]) ?? []
-  return type
 }
 
 function serverOf({ configNames }: RepairContext): JsonObject {

@@ -6,6 +6,7 @@ import { type Advice, foreignTypeHint, meantValue } from './misplaced.ts'
 import type { Path } from './model.ts'
 import type { LoadedSchema } from './schemas.ts'
 import { type SchemaNode, shapeAt, titled } from './shape.ts'
+import { likelyType } from './transports.ts'
 import type { Nodes } from './yaml/places.ts'
 
 interface Context extends Place {
@@ -76,7 +77,8 @@ export function unknownKeys(
 
 function missingKey({ params, parentSchema }: ErrorObject, path: Path, context: Context): Report {
   const key = params.missingProperty as string
-  const { name, type } = valueAt(context.value, path) as Record<string, unknown>
+  const object = valueAt(context.value, path) as JsonObject
+  const { name, type } = object
   // Only conditions have no properties of their own, and they depend on the type.
   const isConditional = (parentSchema as SchemaNode).properties === undefined
   const kind = isConditional && typeof type === 'string' ? ` of type \`${type}\`` : ''
@@ -85,7 +87,7 @@ function missingKey({ params, parentSchema }: ErrorObject, path: Path, context: 
     code: 'missing-key',
     ...objectPlace(path, context),
     message: `${owner}${kind} requires \`${key}\``,
-    hint: `Add \`${key}\``,
+    hint: `Add \`${path.at(-2) === 'mcpServers' && key === 'type' ? `type: ${likelyType(object)}` : key}\``,
   }
 }
 

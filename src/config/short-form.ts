@@ -86,7 +86,7 @@ export function withRouter(given: JsonObject): Expanded {
     })
   }
   const [server] = serversIn(value)
-  if (isShort && !fault) value.routers = [{ server: (server as JsonObject).name!, prefix }]
+  if (isShort && isObject(server) && !fault) value.routers = [{ server: server.name!, prefix }]
   const isAdded = (path: Path) => unnamed.has(JSON.stringify(path))
   const place = (path: Path): Path => {
     if (isShort && !fault && path[0] === 'routers' && !(path.length > 2 && path[2] !== 'prefix'))
@@ -118,7 +118,8 @@ function prefixFault(value: JsonObject): Report | undefined {
   })
   if (Array.isArray(routers) && routers.length > 0)
     return fault('`prefix` stands beside `routers`', 'Give it to a router: `- {server: …, prefix: /…}`')
-  if (count === 1) return undefined
+  // A list of the wrong type has a finding of its own.
+  if (count === 1 || KINDS.some((key) => key in value && !Array.isArray(value[key]))) return undefined
   return fault(
     `\`prefix\` is for a file with one server; this one has ${count === 0 ? 'none' : count}`,
     count === 0

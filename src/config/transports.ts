@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json/index.ts'
 import type { McpServer } from './model.ts'
 
 /** The properties of one `type` of MCP servers. */
@@ -39,4 +40,11 @@ export const TRANSPORTS: Readonly<Record<McpServer['type'], Transport>> = {
   },
   // Its one stream has a back-off of its own.
   sse: { ...HTTP, keys: HTTP_KEYS, messages: 'events', pathEnd: '/sse' },
+}
+
+/** The type that the keys of a server without one imply. */
+export function likelyType(server: JsonObject): string {
+  const fitting = Object.entries(TRANSPORTS).filter(([, { address }]) => server[address])
+  const byPath = fitting.find(([, { pathEnd }]) => pathEnd && String(server.url).endsWith(pathEnd))
+  return (byPath ?? fitting[0])?.[0] ?? 'stdio'
 }

@@ -47,6 +47,8 @@ function checkDistinct({ tools }: Configuration, report: Reporter, { isRepaired 
     withSame((i) => otherWords(tools[i]!), set),
   )
   for (const [first, second, ...more] of alike as [number, number, ...number[]][]) {
+    // Equal names have a finding of their own.
+    if (tools[first]!.name === tools[second]!.name) continue
     const [one, other] = [quote(tools[first]!.name), quote(tools[second]!.name)]
     const rest = more.length > 0 ? ` (and from ${more.length} more)` : ''
     report({

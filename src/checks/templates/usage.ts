@@ -86,7 +86,7 @@ function isArgs(root: string): boolean {
 /** Other tools write `{id}`, `:id` or `${id}`. */
 function pathHint(endpoint: string, name: string): string {
   const action = `{{${field('.Args', name)}}}`
-  for (const written of [`\${${name}}`, `{${name}}`, `:${name}`, `<${name}>`])
+  for (const written of [`\${${name}}`, `{${name}}`, `{.Args.${name}}`, `:${name}`, `<${name}>`])
     if (endpoint.includes(written)) return `Write \`${action}\` instead of \`${written}\``
   return `Write \`${action}\` where it belongs in the endpoint, or give it another position`
 }

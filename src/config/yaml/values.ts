@@ -332,7 +332,9 @@ class ValueReader {
     return {
       code: 'env-syntax',
       message: `\`${name}\` is not a supported form of an environment variable`,
-      hint: 'Write `${NAME:default}`, or `$${` for a literal `${`',
+      hint: /^\$\w+$/.test(name)
+        ? `Write \`\${${name.slice(1)}}\``
+        : 'Write `${NAME:default}`, or `$${` for a literal `${`',
     }
   }
 
