@@ -98,8 +98,6 @@ export interface Opened {
 
 /** Answers stateless requests (2026-07-28). */
 export interface StatelessServer {
-  /** The supported revisions, listed in the error for unsupported ones. */
-  versions(): readonly string[] | Promise<readonly string[]>
   /** Arguments of a tool that clients mirror into `Mcp-Param-*` headers. */
   paramHeaders(tool: string, call: Call): Promise<readonly ParamHeader[]>
   /** Answers a request; a rejection becomes an internal error. */

@@ -230,10 +230,6 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   notify(): void {}
   close(): void {}
 
-  versions(): readonly string[] {
-    return REVISIONS
-  }
-
   async paramHeaders(tool: string): Promise<readonly ParamHeader[]> {
     return this.service.paramHeaders(tool)
   }

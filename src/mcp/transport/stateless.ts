@@ -71,19 +71,18 @@ export async function answerStateless<Sent>(
   makeReply: () => StatelessReply<Sent>,
 ): Promise<HttpResponse | Sent> {
   const { generation } = endpoint.registry
+  const { id, method } = given
+  const refused = checkStateless(context, given)
+  if (refused) return rpcError(400, refused, id)
   const resumed = context.approval && (await resumeApproval(context, given, text, endpoint))
   if (resumed instanceof HttpResponse) return resumed
   const { request: own, approval } = resumed ?? { request: given }
   const { request, visited } = withoutVisit(own)
-  const { id, method } = request
-  const refused = checkStateless(context, request)
   // Kept results need no server.
-  const isOwn = !refused && context.results !== undefined && readsResult(request)
+  const isOwn = context.results !== undefined && readsResult(request)
   const found = isOwn ? NO_SERVER : await endpoint.backend.stateless(context, request, text, endpoint)
   if (found instanceof HttpResponse) return found
   const server = found instanceof Fault ? unreachable(found) : found
-  const error = refused && (await versionError(refused, request, server))
-  if (error) return rpcError(400, error, id)
   if (method === 'subscriptions/listen' && !takesEvents(context.headers.accept))
     return notAcceptable('text/event-stream')
   const reply = makeReply()
@@ -95,7 +94,6 @@ export async function answerStateless<Sent>(
 }
 
 const NO_SERVER: StatelessServer = {
-  versions: () => STATELESS_REVISIONS,
   paramHeaders: async () => [],
   request: async (call) => errorAnswer(call, { code: METHOD_NOT_FOUND, message: 'Method not found' }),
 }
@@ -103,19 +101,6 @@ const NO_SERVER: StatelessServer = {
 /** A server that cannot be asked: its calls are logged and recorded as those of other servers. */
 function unreachable(fault: Fault): StatelessServer {
   return { ...NO_SERVER, request: async (call) => faultAnswer(call, fault) }
-}
-
-/** The error for a refused request; undefined if its version is one of the server's own. */
-async function versionError(
-  refused: RpcError,
-  { params }: Request,
-  server: StatelessServer,
-): Promise<RpcError | undefined> {
-  if (refused.code !== UNSUPPORTED_PROTOCOL_VERSION) return refused
-  const requested = String(metaOf(params)[PROTOCOL_VERSION])
-  const supported = await server.versions()
-  if (supported.includes(requested)) return undefined
-  return { ...refused, data: { supported: [...supported], requested } }
 }
 
 interface StatelessParts {

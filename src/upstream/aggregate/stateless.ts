@@ -70,10 +70,6 @@ export class AggregateStateless implements Stateless {
     private readonly options: AggregateOptions,
   ) {}
 
-  versions(): Promise<string[]> {
-    return Promise.resolve([...STATELESS_REVISIONS])
-  }
-
   async paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]> {
     const { servers } = await this.#servers(call)
     const asked = { method: 'tools/call', params: { ...call.message.params, name: tool } }

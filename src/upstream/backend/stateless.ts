@@ -35,8 +35,6 @@ import type { ToolFilter } from '../view/tool-filter.ts'
 export interface Stateless {
   /** Answers with the JSON-RPC response; undefined if the request was cancelled. */
   request(call: UpstreamCall): Promise<JsonObject | Fault | undefined>
-  /** The revisions that clients may use. */
-  versions(resolved: Resolved): Promise<string[]>
   /** The arguments of a tool that clients mirror into headers. */
   paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]>
   /** Ends a call that waits for input that will not come; absent: calls never wait. */
@@ -47,7 +45,6 @@ export interface Stateless {
 export function withRequest(server: Stateless, request: Stateless['request']): Stateless {
   return {
     request,
-    versions: (resolved) => server.versions(resolved),
     paramHeaders: (tool, call) => server.paramHeaders(tool, call),
     abandon: (requestState) => server.abandon?.(requestState),
   }
@@ -90,10 +87,6 @@ export class StatelessRequest implements StatelessServer {
     private readonly filter: ToolFilter | undefined,
     private readonly view: ServerView | undefined,
   ) {}
-
-  versions(): Promise<string[]> {
-    return this.server.versions(this.resolved)
-  }
 
   async paramHeaders(tool: string, call: Call): Promise<readonly ParamHeader[]> {
     const own = this.filter ? this.filter.ownName(tool) : tool

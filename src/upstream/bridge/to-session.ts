@@ -104,10 +104,6 @@ export class ToSession implements Stateless {
     return this.pool.session(ownerOf(call), true).use((ready) => ready)
   }
 
-  versions(): Promise<string[]> {
-    return Promise.resolve([...REVISIONS])
-  }
-
   paramHeaders(tool: string, call: UpstreamCall) {
     return this.#headers.of(tool, (params) => this.#listTools(call, params))
   }

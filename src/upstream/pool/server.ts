@@ -177,7 +177,6 @@ export class UpstreamServer {
         if (protocol instanceof Fault) return protocol
         return (protocol === 'stateless' ? stateless : this.#own.inSession).request(call)
       },
-      versions: () => this.#toSession.versions(),
       paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
       abandon: (requestState) => this.#toSession.abandon(requestState),
     }

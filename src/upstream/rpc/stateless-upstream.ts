@@ -68,14 +68,6 @@ export class StatelessUpstream implements Stateless {
     return abort.aborted ? timedOut(this.upstream.name, timeout) : answer
   }
 
-  async versions(resolved: Resolved): Promise<string[]> {
-    const answer = await this.ask(resolved, 'server/discover')
-    const result = 'result' in answer && isObject(answer.result) ? answer.result : {}
-    return Array.isArray(result.supportedVersions)
-      ? result.supportedVersions.map(String)
-      : [...STATELESS_REVISIONS]
-  }
-
   paramHeaders(tool: string, { resolved }: Pick<UpstreamCall, 'resolved'>) {
     return this.#headers.of(tool, (page) => this.ask(resolved, 'tools/list', page))
   }

@@ -43,7 +43,6 @@ export class KeptLists implements Stateless {
     private readonly onChanged: ((key: string, method: string) => void) | undefined,
   ) {}
 
-  versions: Stateless['versions'] = (resolved) => this.server.versions(resolved)
   paramHeaders: Stateless['paramHeaders'] = (tool, call) => this.server.paramHeaders(tool, call)
 
   abandon(requestState: string): void {
