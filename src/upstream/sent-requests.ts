@@ -105,17 +105,9 @@ export class Operation {
 
   /** Ends the request with the server's answer or a fault. */
   settled(answer: JsonObject | Fault): void {
-    this.end(answer instanceof Fault ? unanswered(answer) : endOf(answer))
-  }
-
-  /** Ends a relayed request; an error code in its end is the gateway's own. */
-  passed({ code, ...end }: CallEnd): void {
-    this.end(code === undefined ? end : { ...end, unanswered: true })
-  }
-
-  private end(end: CallEnd): void {
     if (this.isOver) return
     this.isOver = true
+    const end = answer instanceof Fault ? unanswered(answer) : endOf(answer)
     this.all.over(this.method, end, this.since)
     if (this.span) endSpan(this.span, end)
   }

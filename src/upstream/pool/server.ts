@@ -1,7 +1,7 @@
 import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, ownRequest, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
 import { Cancellation } from '../../net/index.ts'
-import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
+import { type Stateless, type UpstreamCall, withRequest } from '../backend/stateless.ts'
 import { LoginSession, type LoginSessionOptions, loginStateless } from '../bridge/login.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
 import { ToSession } from '../bridge/to-session.ts'
@@ -171,15 +171,11 @@ export class UpstreamServer {
 
   /** A session that callers share needs the multiplexing of stateless requests. */
   #shared(resolved: Resolved, stateless: Stateless): Stateless {
-    return {
-      request: async (call) => {
-        const protocol = await this.probe.of(resolved, call.message.params)
-        if (protocol instanceof Fault) return protocol
-        return (protocol === 'stateless' ? stateless : this.#own.inSession).request(call)
-      },
-      paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
-      abandon: (requestState) => this.#toSession.abandon(requestState),
-    }
+    return withRequest(this.#toSession, async (call) => {
+      const protocol = await this.probe.of(resolved, call.message.params)
+      if (protocol instanceof Fault) return protocol
+      return (protocol === 'stateless' ? stateless : this.#own.inSession).request(call)
+    })
   }
 
   /** Whether a server refused a handshake because it is stateless. */

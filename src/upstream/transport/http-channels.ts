@@ -472,9 +472,8 @@ export class StreamableChannel extends HttpChannel {
     const taker: Pick<ChannelEvents, 'message' | 'rejected'> = {
       message: (message, text) => {
         if (message.kind !== 'response') return this.events.message(message, text)
-        const ids = own === undefined ? [] : [own]
         const other = idAmong(message.id, (id) => this.#awaited.has(id))
-        const answered = other === undefined ? answerTo(message, text, ids, isStream) : withId(message, other)
+        const answered = other === undefined ? answerTo(message, text, own, isStream) : withId(message, other)
         if (!answered) return
         if (
           !isStream &&

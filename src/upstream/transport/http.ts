@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { type MemoryReservation, memory } from '../../access/memory.ts'
+import { memory } from '../../access/memory.ts'
 import type { Limits } from '../../config/model.ts'
 import { afterRefusal, type Credential, type SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
@@ -68,8 +68,6 @@ export interface HttpRequest {
   signal?: CancelSignal
   /** Absent: never repeated. */
   repeat?: Repeat | undefined
-  /** Reservation for a short answer that arrives at once; absent: only while receiving. */
-  reservation?: MemoryReservation
 }
 
 export type HttpAnswer = StreamedAnswer
@@ -173,7 +171,7 @@ export class Http {
     failed: (fault: NetFault) => Failed,
   ): Promise<HttpAnswer | Failed> {
     const { origin, path, headers: own, decided, credential } = to
-    const { method, headers, body, signal, reservation } = request
+    const { method, headers, body, signal } = request
     const { masks, headers: always, guards, connection } = this.#options
     const mask = masks?.(credential?.sent() ?? NOTHING)
     const filter = mask && {
@@ -188,7 +186,7 @@ export class Http {
         headers: joined(always, headers, own),
         ...(body !== undefined && { body }),
       },
-      { ...connection, signal, reservation, filter, guard: decided ? guards?.decided : guards?.named },
+      { ...connection, signal, filter, guard: decided ? guards?.decided : guards?.named },
       failed,
       (answer) => {
         const next = redirects > 0 ? redirectPath(to, answer) : undefined
@@ -408,11 +406,15 @@ export function wordsOf(answer: HttpAnswer): string {
   return words && `: ${words}`
 }
 
+export interface Answered {
+  message: Response
+  text: string
+}
+
 /**
  * The response to a request, and its text.
  * @param onMessage receives notifications before it
  * @param timeout milliseconds of silence after which it fails
- * @param onRequest receives requests before it
  */
 export async function readResponse(
   answer: HttpAnswer,
@@ -420,40 +422,14 @@ export async function readResponse(
   upstream: AnsweringServer,
   onMessage?: (raw: JsonObject) => void,
   timeout: number = upstream.limits.timeout,
-  onRequest?: (raw: JsonObject) => void,
 ): Promise<Answered | Fault> {
-  const read = await readResponses(answer, [id], upstream, { onMessage, onRequest, timeout })
-  return read instanceof Fault ? read : (read[0] as Answered)
-}
-
-export interface Answered {
-  message: Response
-  text: string
-}
-
-interface ReadOptions {
-  onMessage?: ((raw: JsonObject) => void) | undefined
-  onRequest?: ((raw: JsonObject) => void) | undefined
-  timeout?: number
-}
-
-/** The responses to one or several requests: those that arrived, at least one. */
-export async function readResponses(
-  answer: HttpAnswer,
-  ids: readonly RequestId[],
-  upstream: AnsweringServer,
-  { onMessage, onRequest, timeout = upstream.limits.timeout }: ReadOptions,
-): Promise<Answered[] | Fault> {
   const { name, limits } = upstream
-  const [id = null] = ids
   const refused = refusedCaller(answer, upstream) ?? refusal(answer, id, upstream)
   if (refused) {
     discard(answer)
     return refused
   }
-  const responses: Answered[] = []
-  // An error without an id concerns all requests.
-  let isWhole = false
+  let answered: Answered | undefined
   const faults: Fault[] = []
   const expire = () => {
     faults.push(timedOut(name, timeout))
@@ -468,41 +444,36 @@ export async function readResponses(
       if ('fault' in taken) {
         // Rejected messages that answer nothing are ignored.
         if (taken.answers.length) faults.push(taken.fault)
-        continue
-      }
-      const { message } = taken
-      if (message.kind === 'response') {
-        const answered = answerTo(message, taken.text, ids, isStream)
-        if (answered) responses.push(answered)
-        isWhole ||= answered !== undefined && (answered.message.id === null || responses.length >= ids.length)
-      } else if (message.kind === 'notification') onMessage?.(message.raw)
-      else if (message.kind === 'request') onRequest?.(message.raw)
+      } else if (taken.message.kind === 'response')
+        answered ??= answerTo(taken.message, taken.text, id, isStream)
+      else if (taken.message.kind === 'notification') onMessage?.(taken.message.raw)
     }
-    return isWhole || faults.length > 0
+    return answered !== undefined || faults.length > 0
   }
   const limit = limits.maxResponseSize
   const tooMuch = () => faults.push(tooLarge(name, limit))
   const error = await readAnswer(answer, limit, take, tooMuch)
   clearTimeout(timer)
-  return responses.length ? responses : (faults[0] ?? unanswered(name, answer.status, error))
+  return answered ?? faults[0] ?? unanswered(name, answer.status, error)
 }
 
 /**
- * A response as the answer to one of these requests, under the client's id; undefined: it answers none.
+ * A response as the answer to a request, under the client's id; undefined: it does not answer it.
+ * @param id undefined: no request is known, and the response may refuse any
  * @param isStream whether it came in a stream, which carries messages of any kind
  */
 export function answerTo(
   message: Response,
   text: string,
-  ids: readonly RequestId[],
+  id: RequestId | undefined,
   isStream: boolean,
 ): Answered | undefined {
-  const id = idAmong(message.id, (one) => ids.includes(one))
-  if (id !== undefined) return id === message.id ? { message, text } : withId(message, id)
+  if (id !== undefined && message.id === id) return { message, text }
   // A server that could not read a request, or refused it early, answers without its id.
   const isRefusal = isObject(message.raw.error) && (message.id === null || !isStream)
-  if (!isRefusal) return undefined
-  if (ids.length === 1) return withId(message, ids[0] as RequestId)
+  const isOwn = id !== undefined && idAmong(message.id, (one) => one === id) !== undefined
+  if (!isOwn && !isRefusal) return undefined
+  if (id !== undefined) return withId(message, id)
   return { message: { ...message, id: null, raw: { ...message.raw, id: null } }, text }
 }
 
