@@ -15,6 +15,8 @@ import {
 import type { ToolsBackend } from '../../tools/backend.ts'
 import { SKILLS_EXTENSION } from '../../tools/skills/index.ts'
 import { TASKS_EXTENSION, UNKNOWN_TASK } from '../../tools/tasks.ts'
+import type { Resolved } from '../definition.ts'
+import type { UpstreamServer } from '../pool/server.ts'
 import type { ServerView } from '../view/server-view.ts'
 import type { ToolFilter } from '../view/tool-filter.ts'
 import type { NamedKind, OwnedKind, Owners, Page } from './owners.ts'
@@ -26,6 +28,12 @@ export interface AggregatedServer {
   view: ServerView
   /** Undefined while the server is down. */
   capabilities: JsonObject | undefined
+}
+
+/** One of the servers, for one caller. */
+export interface Member extends Omit<AggregatedServer, 'capabilities'> {
+  server: UpstreamServer
+  resolved: Resolved
 }
 
 /** Kinds of items that several servers may define. */
@@ -42,6 +50,12 @@ export interface AggregateOptions {
   local(): ToolsBackend | undefined
   /** Called for an item that an earlier server defines too. */
   onClash(kind: ClashKind, name: string, server: string): void
+}
+
+/** Several servers for one caller. */
+export interface MemberOptions extends AggregateOptions {
+  members: readonly Member[]
+  onDown(server: string, reason: string): void
 }
 
 /** Answer of one server; undefined if the request was cancelled. */

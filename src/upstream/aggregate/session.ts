@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
+  type ClientSession,
   errorResponse,
   Fault,
   INTERNAL_ERROR,
@@ -33,38 +34,20 @@ import {
   type UpstreamSessionEvents,
 } from '../rpc/upstream-session.ts'
 import { announce, announcedLists } from '../transport/lasting-stream.ts'
-import type { ServerView } from '../view/server-view.ts'
-import type { ToolFilter } from '../view/tool-filter.ts'
-import { type AnswerTimeout, ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from '../waits.ts'
+import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from '../waits.ts'
 import { Absence } from './absence.ts'
 import {
   Aggregate,
   type AggregatedServer,
-  type AggregateOptions,
   isPart,
   LISTS,
+  type Member,
+  type MemberOptions,
   mergeCapabilities,
   mergeInstructions,
   saidOf,
 } from './aggregate.ts'
 import { withOwnTaskIds, withTaskIds } from './server-names.ts'
-
-/** One server of an aggregate: its name, its filter, and how to open its session. */
-export interface Member {
-  /** Identity of the server, unchanged if a reload does not change its definition. */
-  of: object
-  name: string
-  filter: ToolFilter | undefined
-  view: ServerView
-  answerTimeout: AnswerTimeout
-  /** @param restore requests that restore the state of a lost session in a new one */
-  open(events: UpstreamSessionEvents, restore: () => Restored[]): UpstreamSession
-}
-
-export interface AggregateSessionOptions extends AggregateOptions {
-  members: readonly Member[]
-  onDown(server: string, reason: string): void
-}
 
 interface Beginning {
   request: Request
@@ -73,7 +56,7 @@ interface Beginning {
 }
 
 /** The session with one of the servers. After a reload that changes other servers, it moves to the new aggregate. */
-interface MemberSession {
+interface MemberSession extends Member, AggregatedServer {
   in: AggregateSession
   /** Its index there. */
   at: number
@@ -97,7 +80,6 @@ interface UnderWay {
 
 /** A client's session with several servers behind one prefix, presented as one. */
 export class AggregateSession implements UpstreamSession {
-  readonly #servers: AggregatedServer[]
   readonly #aggregate: Aggregate
   readonly #sessions: MemberSession[]
   readonly #prefix = `plantgw-${randomUUID()}-`
@@ -122,28 +104,22 @@ export class AggregateSession implements UpstreamSession {
 
   /** @param before the client's session until a reload; call `takeOver` next. Absent: it is new, and `start` follows */
   constructor(
-    private readonly options: AggregateSessionOptions,
+    private readonly options: MemberOptions,
+    private readonly client: Pick<ClientSession, 'caller' | 'quotaKey'>,
     private readonly events: UpstreamSessionEvents,
     before?: AggregateSession,
   ) {
-    const { members } = options
     this.#isReady = before !== undefined
-    this.#servers = members.map(({ name, filter, view }) => ({
-      name,
-      filter,
-      view,
-      capabilities: undefined,
-    }))
-    this.#aggregate = new Aggregate(this.#servers, options, (method, servers) =>
-      this.#compare(method, servers),
-    )
     this.#absence = new Absence({
       find: (i) => this.#find(i),
       announce: (kinds) => announce(kinds, this.events.message),
     })
     this.#underWay = before ? before.#underWay : { routed: new Map(), asked: new Map(), leaving: new Set() }
-    const given = (at: number) => (before ? before.#handOver(members[at]!.of, this, at) : undefined)
-    this.#sessions = members.map((_, at) => given(at) ?? this.#memberSession(at))
+    const given = (member: Member, at: number) => (before ? before.#handOver(member, this, at) : undefined)
+    this.#sessions = options.members.map((one, at) => given(one, at) ?? this.#memberSession(one, at))
+    this.#aggregate = new Aggregate(this.#sessions, options, (method, servers) =>
+      this.#compare(method, servers),
+    )
   }
 
   /** Servers that start slowly join later, as clients give up soon; they are assumed to have lists of all kinds. */
@@ -158,7 +134,7 @@ export class AggregateSession implements UpstreamSession {
     if (fault && !up.length && !local && !late.length) return fault
     for (const [i, answer] of answers.entries()) if (answer && !results[i]) this.#absence.add(i)
     const instructions = mergeInstructions(
-      results.map((result, i) => ({ name: this.#servers[i]!.name, text: result?.instructions })),
+      results.map((result, i) => ({ name: this.#sessions[i]!.name, text: result?.instructions })),
       local?.instructions,
     )
     // All servers understand the oldest revision that any of them negotiated.
@@ -171,7 +147,7 @@ export class AggregateSession implements UpstreamSession {
     const result = {
       protocolVersion: revision,
       capabilities: mergeCapabilities([
-        ...this.#servers,
+        ...this.#sessions,
         ...late.map(() => ({ capabilities: ASSUMED_CAPABILITIES })),
         ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),
       ]),
@@ -183,20 +159,20 @@ export class AggregateSession implements UpstreamSession {
 
   /** Starts a session with a server. @returns the result of `initialize` */
   async #greet(
-    { at }: MemberSession,
+    { name }: MemberSession,
     session: UpstreamSession,
     { request, text }: Omit<Beginning, 'revision'>,
   ): Promise<JsonObject | Fault> {
     const answer = await session.start(request, text)
     if (answer instanceof Fault) return answer
     const { result } = answer.raw
-    return isObject(result) ? result : handshakeRefused(this.#servers[at]!.name, answer.raw)
+    return isObject(result) ? result : handshakeRefused(name, answer.raw)
   }
 
   /** The `initialize` result of a server; undefined: it is down or still starting. */
   #started(i: number, answer: JsonObject | Fault | undefined): JsonObject | undefined {
     if (!(answer instanceof Fault)) {
-      if (answer) this.#servers[i]!.capabilities = saidOf(answer)
+      if (answer) this.#sessions[i]!.capabilities = saidOf(answer)
       return answer
     }
     this.#down(i, answer.message)
@@ -205,7 +181,7 @@ export class AggregateSession implements UpstreamSession {
 
   #down(i: number, reason: string): void {
     this.#reason = reason
-    if (!this.#closed) this.options.onDown(this.#servers[i]!.name, reason)
+    if (!this.#closed) this.options.onDown(this.#sessions[i]!.name, reason)
   }
 
   /** Lets starting servers join when they are up; the first requests wait for them for a limited time. */
@@ -218,7 +194,7 @@ export class AggregateSession implements UpstreamSession {
       const up = this.#revival(member, join)
         .finally(() => this.#starting.delete(member))
         .then((reason) => (reason === undefined ? true : new Fault('unreachable', reason)))
-      const answer = await this.options.members[member.at]!.answerTimeout.limit(up)
+      const answer = await member.server.answerTimeout.limit(up)
       if (!(answer instanceof Fault)) return
       this.#down(member.at, answer.message)
       this.#absence.add(member.at)
@@ -240,9 +216,8 @@ export class AggregateSession implements UpstreamSession {
       const member = before.#sessions[i]
       return member?.in === this ? member.at : undefined
     })
-    const fresh = this.#sessions.filter(({ at }) => !this.#servers[at]!.capabilities)
-    for (const { at, state } of fresh)
-      for (const each of before.#stateOf(this.#servers[at]!.name)) state.remember(each)
+    const fresh = this.#sessions.filter(({ capabilities }) => !capabilities)
+    for (const { name, state } of fresh) for (const each of before.#stateOf(name)) state.remember(each)
     before.#absence.close()
     before.trim(new Set(), limit).catch(unexpected('the end of a server'))
     await this.#joinLater(fresh, (member) => this.#revive(member, begun))
@@ -254,9 +229,8 @@ export class AggregateSession implements UpstreamSession {
    * @param limit milliseconds after which calls end anyway
    */
   async trim(kept: ReadonlySet<object>, limit: number): Promise<void> {
-    const { members } = this.options
     const left = this.#sessions.filter(
-      (member) => member.in === this && !member.leave && !kept.has(members[member.at]!.of),
+      (member) => member.in === this && !member.leave && !kept.has(member.server),
     )
     await Promise.all(left.map((member) => this.#leave(member, limit)))
   }
@@ -271,9 +245,10 @@ export class AggregateSession implements UpstreamSession {
       return replyOf(errorResponse(id, { code: INTERNAL_ERROR, message: this.#reason }))
     // Servers that are down get the level when they are up again.
     if (method === 'logging/setLevel') for (const { state } of this.#sessions) state.remember(request)
-    const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
-      this.options.members[to]!.answerTimeout.limit(this.#ask(this.#sessions[to]!, asked, own, request.span)),
-    )
+    const outcome = await this.#aggregate.decide(request, (to, asked, own) => {
+      const member = this.#sessions[to] as MemberSession
+      return member.server.answerTimeout.limit(this.#ask(member, asked, own, request.span))
+    })
     if (!('to' in outcome)) return replyOf({ jsonrpc: '2.0', id, ...outcome })
     const { to, params } = outcome
     const { routed } = this.#underWay
@@ -297,7 +272,7 @@ export class AggregateSession implements UpstreamSession {
       asked.delete(String(message.id))
       if (!to) return
       const { member, id } = to
-      const raw = withOwnTaskIds({ ...message.raw, id }, member.in.#servers[member.at]!.name)
+      const raw = withOwnTaskIds({ ...message.raw, id }, member.name)
       member.session.notify({ ...message, id, raw }, stringify(raw))
     } else if (message.kind === 'notification') {
       this.#isReady ||= message.method === 'notifications/initialized'
@@ -305,8 +280,8 @@ export class AggregateSession implements UpstreamSession {
       if (message.method === 'notifications/cancelled')
         routed.get(requestIdOf(message))?.session.notify(message, text)
       else
-        for (const { session, at } of this.#sessions)
-          if (this.#servers[at]?.capabilities) session.notify(message, text)
+        for (const { session, capabilities } of this.#sessions)
+          if (capabilities) session.notify(message, text)
     }
   }
 
@@ -320,38 +295,36 @@ export class AggregateSession implements UpstreamSession {
     }
   }
 
-  #memberSession(at: number): MemberSession {
-    const unopened = undefined as unknown as UpstreamSession
-    const member: MemberSession = { in: this, at, state: createLasting(), running: 0, session: unopened }
+  #memberSession(given: Member, at: number): MemberSession {
+    const session = undefined as unknown as UpstreamSession
+    const own = { in: this, at, state: createLasting(), running: 0, session, capabilities: undefined }
+    const member: MemberSession = { ...given, ...own }
     member.session = this.#open(member)
     return member
   }
 
   #open(member: MemberSession): UpstreamSession {
-    return this.options.members[member.at]!.open(AggregateSession.#eventsOf(member), () =>
-      member.state.restore(),
-    )
+    const { server, resolved, state } = member
+    return server.session(resolved, this.client, AggregateSession.#eventsOf(member), state.restore, true)
   }
 
   /** Moves the session of a running server to a successor. */
-  #handOver(of: object, to: AggregateSession, at: number): MemberSession | undefined {
-    const member = this.#sessions.find((one) => one.in === this && this.options.members[one.at]!.of === of)
-    const capabilities = member && this.#servers[member.at]!.capabilities
-    if (!capabilities || member.leave) return undefined
-    to.#servers[at]!.capabilities = capabilities
-    return Object.assign(member, { in: to, at })
+  #handOver(given: Member, to: AggregateSession, at: number): MemberSession | undefined {
+    const member = this.#sessions.find((one) => one.in === this && one.server === given.server)
+    if (!member?.capabilities || member.leave) return undefined
+    return Object.assign(member, given, { in: to, at })
   }
 
   /** The state for a server that replaces one of the same name; a new server gets only the log level. */
   #stateOf(name: string): Restored[] {
     const all = this.#sessions.map(({ state }) => state.restore())
-    const own = this.#servers.findIndex((server) => server.name === name)
+    const own = this.#sessions.findIndex((member) => member.name === name)
     return all[own] ?? all.flat().filter(({ method }) => method === 'logging/setLevel')
   }
 
   #leave(member: MemberSession, limit: number): Promise<void> {
     const { leaving } = this.#underWay
-    this.#servers[member.at]!.capabilities = undefined
+    member.capabilities = undefined
     leaving.add(member)
     return new Promise((resolve) => {
       const leave = () => {
@@ -387,29 +360,28 @@ export class AggregateSession implements UpstreamSession {
       message: (message, text) => member.in.#hear(member, message, text),
       refused: () => member.in.#refused(member),
       silent: () => {
-        member.in.#absence.changed(member.in.#listsOf(member.at))
+        member.in.#absence.changed(listsOf(member))
         member.in.#absence.add(member.at)
       },
       lost: () => {
         const { asked } = member.in.#underWay
         for (const [id, question] of asked) if (question.member === member) asked.delete(id)
-        member.in.#absence.changed(member.in.#listsOf(member.at))
+        member.in.#absence.changed(listsOf(member))
       },
     }
   }
 
-  #refused({ at }: MemberSession): void {
-    const server = this.#servers[at] as AggregatedServer
-    const kinds = announcedLists(server.capabilities)
-    server.capabilities = undefined
-    this.options.onDown(server.name, REFUSED)
+  #refused(member: MemberSession): void {
+    const kinds = announcedLists(member.capabilities)
+    member.capabilities = undefined
+    this.options.onDown(member.name, REFUSED)
     announce(kinds, this.events.message)
-    this.#absence.add(at)
+    this.#absence.add(member.at)
   }
 
   /** Handles a request or notification of a server. */
   #hear(member: MemberSession, message: Message, text: string): void {
-    const { name } = this.#servers[member.at] as AggregatedServer
+    const { name } = member
     if (message.kind === 'request') {
       const id = this.#nextId()
       this.#underWay.asked.set(id, { member, id: message.id })
@@ -465,20 +437,14 @@ export class AggregateSession implements UpstreamSession {
     }
   }
 
-  /** The kinds of lists that a server has. */
-  #listsOf(i: number): ListKind[] {
-    const { capabilities } = this.#servers[i] as AggregatedServer
-    return Object.values(LIST_KINDS).filter((kind) => capabilities?.[kind])
-  }
-
   /** Whether a server that was down is up again; if so, notifies the client. */
   async #find(i: number): Promise<boolean> {
-    const { capabilities } = this.#servers[i] as AggregatedServer
     const member = this.#sessions[i] as MemberSession
     const begun = this.#begun
     const revive = (one: MemberSession) => this.#revive(one, begun!)
-    if (!capabilities) return begun !== undefined && (await this.#revival(member, revive)) === undefined
-    const kinds = this.#listsOf(i)
+    if (!member.capabilities)
+      return begun !== undefined && (await this.#revival(member, revive)) === undefined
+    const kinds = listsOf(member)
     if (kinds[0] && !isPart(await this.#ask(member, `${kinds[0]}/list`, {}))) return false
     this.#absence.changed(kinds)
     return true
@@ -487,12 +453,11 @@ export class AggregateSession implements UpstreamSession {
   /** Retries servers that were down, as their back-off allows, and notifies the client of those that are up. */
   #reviveAll(): void {
     const begun = this.#begun
-    for (const [i, { capabilities }] of this.#servers.entries()) {
-      const member = this.#sessions[i] as MemberSession
-      if (capabilities || this.#reviving.has(member) || !begun) continue
+    for (const member of this.#sessions) {
+      if (member.capabilities || this.#reviving.has(member) || !begun) continue
       this.#revival(member, (one) => this.#revive(one, begun))
         .then((reason) => {
-          if (reason !== undefined) this.#down(i, reason)
+          if (reason !== undefined) this.#down(member.at, reason)
         })
         .catch(unexpected('initialize'))
     }
@@ -528,19 +493,19 @@ export class AggregateSession implements UpstreamSession {
     // A server of an older revision declares no newer capabilities, so the client does not use them with it.
     if (!isSessionRevision(result.protocolVersion)) return REFUSED
     if (this.#closed || member.leave) return undefined
-    this.#servers[member.at]!.capabilities = saidOf(result)
+    member.capabilities = saidOf(result)
     // Otherwise the client's own notification reaches it, and the client has no lists yet.
     if (!this.#isReady) return undefined
     completeHandshake(session)
     for (const { method, params } of member.state.restore())
       await this.#ask(member, method, params, undefined, true)
-    announce(this.#listsOf(member.at), this.events.message)
+    announce(listsOf(member), this.events.message)
     return undefined
   }
 
   /** Whether no server and no HTTP tool could provide a list. */
   #isDown(): boolean {
-    const isUp = this.#servers.some(({ capabilities }) => capabilities)
+    const isUp = this.#sessions.some(({ capabilities }) => capabilities)
     return !isUp && !this.#starting.size && !this.options.local()
   }
 
@@ -551,6 +516,11 @@ export class AggregateSession implements UpstreamSession {
   #emit(raw: JsonObject): void {
     this.events.message(readMessage(raw), stringify(raw))
   }
+}
+
+/** The kinds of lists that a server has. */
+function listsOf({ capabilities }: MemberSession): ListKind[] {
+  return Object.values(LIST_KINDS).filter((kind) => capabilities?.[kind])
 }
 
 const REFUSED = 'it refused the handshake'

@@ -21,18 +21,16 @@ import {
 import { within } from '../../text/index.ts'
 import { declaresTasks, TASKS_EXTENSION, UNKNOWN_TASK } from '../../tools/tasks.ts'
 import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
-import type { Resolved } from '../definition.ts'
-import { announce, keepSubscribed, type StreamWatch } from '../transport/lasting-stream.ts'
+import { announce, keepSubscribed } from '../transport/lasting-stream.ts'
 import { hintsOf } from '../view/kept-lists.ts'
-import type { ServerView } from '../view/server-view.ts'
-import type { ToolFilter } from '../view/tool-filter.ts'
-import { type AnswerTimeout, ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from '../waits.ts'
+import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from '../waits.ts'
 import {
   Aggregate,
   type AggregatedServer,
-  type AggregateOptions,
   type AskServer,
   LISTS,
+  type Member,
+  type MemberOptions,
   mergeCapabilities,
   mergeInstructions,
   noMethod,
@@ -48,36 +46,41 @@ type Sent = Promise<JsonObject | Fault | undefined>
 /** The `server/discover` result of a server; undefined while it is down. */
 type Found = JsonObject | undefined
 
-/** One of the servers, for one caller. */
-export interface StatelessMember {
-  name: string
-  filter: ToolFilter | undefined
-  view: ServerView
-  answerTimeout: AnswerTimeout
-  resolved: Resolved
-  /** The server, or why it is down. @param again whether to retry a server that was down */
-  find(again?: boolean): Promise<Stateless | Fault>
-  streams: StreamWatch
-}
-
 /** Methods of earlier revisions removed in 2026-07-28. */
 const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list', 'tasks/result'])
 
 /** Several servers behind one prefix, for the stateless requests of one caller. */
 export class AggregateStateless implements Stateless {
+  /** Each server, or why it is down. */
+  readonly #found = new Map<Member, Promise<Stateless | Fault>>()
+
+  /** @param params of the request for which sessions may be opened */
   constructor(
-    private readonly members: readonly StatelessMember[],
-    private readonly options: AggregateOptions,
+    private readonly options: MemberOptions,
+    private readonly params: JsonObject,
   ) {}
+
+  /** @param again whether to retry a server that was down */
+  #find(member: Member, again = false): Promise<Stateless | Fault> {
+    const known = this.#found.get(member)
+    if (known && !again) return known
+    const found = member.server.stateless(member.resolved, this.params).then((server) => {
+      if (!known && server instanceof Fault) this.options.onDown(member.name, server.message)
+      return server
+    })
+    this.#found.set(member, found)
+    return found
+  }
 
   async paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]> {
     const { servers } = await this.#servers(call)
     const asked = { method: 'tools/call', params: { ...call.message.params, name: tool } }
     const aggregate = new Aggregate(servers, this.options)
     const outcome = await aggregate.decide(asked, this.#asking(call, aggregate))
-    const to = 'to' in outcome ? this.members[outcome.to] : undefined
-    const server = await to?.find()
-    if (!to || !('to' in outcome) || !server || server instanceof Fault) return []
+    if (!('to' in outcome)) return []
+    const to = this.options.members[outcome.to] as Member
+    const server = await this.#find(to)
+    if (server instanceof Fault) return []
     return server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
   }
 
@@ -130,8 +133,10 @@ export class AggregateStateless implements Stateless {
   }
 
   #asking(call: UpstreamCall, aggregate: Aggregate): AskServer {
-    return (i, method, params) =>
-      this.members[i]!.answerTimeout.limit(this.#asked(call, aggregate, i, method, params))
+    return (i, method, params) => {
+      const { answerTimeout } = this.options.members[i]!.server
+      return answerTimeout.limit(this.#asked(call, aggregate, i, method, params))
+    }
   }
 
   async #asked(
@@ -141,19 +146,19 @@ export class AggregateStateless implements Stateless {
     method: string,
     params: JsonObject,
   ): Sent {
-    const raw = await this.#send(call, i, method, params)
+    const raw = await this.#send(call, this.options.members[i] as Member, method, params)
     return !raw || raw instanceof Fault ? raw : aggregate.shown(i, method, raw)
   }
 
   async #send(
     call: UpstreamCall,
-    i: number,
+    member: Member,
     method: string,
     params: JsonObject,
     onMessage = call.onMessage,
   ): Sent {
-    const { find, resolved, name } = this.members[i] as StatelessMember
-    const server = await find()
+    const { resolved, name } = member
+    const server = await this.#find(member)
     if (server instanceof Fault) return server
     const { message } = call
     const raw = { ...message.raw, method, params }
@@ -170,7 +175,7 @@ export class AggregateStateless implements Stateless {
   async #servers(call: UpstreamCall): Promise<{ servers: AggregatedServer[]; found: Found[] }> {
     const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
     const found = named ? [] : await this.#discover(call)
-    const servers = this.members.map(({ name, filter, view }, i) => {
+    const servers = this.options.members.map(({ name, filter, view }, i) => {
       const said = found[i]
       return { name, filter, view, capabilities: said && saidOf(said) }
     })
@@ -184,8 +189,9 @@ export class AggregateStateless implements Stateless {
     const params = { _meta: Object.fromEntries(own) }
     const isFirst = call.message.method === 'server/discover'
     const answers = await Promise.all(
-      this.members.map(({ answerTimeout }, i) => {
-        const answer = answerTimeout.limit(this.#send(call, i, 'server/discover', params, () => {}))
+      this.options.members.map((member) => {
+        const sent = this.#send(call, member, 'server/discover', params, () => {})
+        const answer = member.server.answerTimeout.limit(sent)
         return within(isFirst ? HANDSHAKE_WAIT : MAX_START_WAIT, answer)
       }),
     )
@@ -193,7 +199,7 @@ export class AggregateStateless implements Stateless {
       // Starting servers are missing from lists, like servers that are down.
       if (!raw && isFirst) return { capabilities: ASSUMED_CAPABILITIES }
       if (!raw || raw instanceof Fault) return undefined
-      const { result } = this.members[i]!.view.shown('server/discover', raw)
+      const { result } = this.options.members[i]!.view.shown('server/discover', raw)
       return isObject(result) ? result : undefined
     })
   }
@@ -242,7 +248,9 @@ export class AggregateStateless implements Stateless {
       const hear = ({ raw }: { raw: JsonObject }) => onMessage({ ...raw, params: { _meta: tag } })
       if (acknowledged) announce(listKinds(granted), hear)
     }
-    const opening = this.members.map((member) => this.#listenAt(call, member, onMessage, onGranted, onFound))
+    const opening = this.options.members.map((member) =>
+      this.#listenAt(call, member, onMessage, onGranted, onFound),
+    )
     const local = this.options.local()?.granted(call.message.params.notifications)
     const isLate = !(await within(HANDSHAKE_WAIT, Promise.all(opening.map(({ open }) => open))))
     if (local) onGranted(local)
@@ -263,15 +271,16 @@ export class AggregateStateless implements Stateless {
   /** @returns `open`: the subscription at one server is open or has failed; `ended`: it has ended */
   #listenAt(
     call: UpstreamCall,
-    member: StatelessMember,
+    member: Member,
     onMessage: (raw: JsonObject) => void,
     onGranted: (notifications: JsonObject) => void,
     onFound: () => void,
   ): { open: Promise<void>; ended: Promise<void> } {
-    const { name, resolved, streams, find, answerTimeout } = member
+    const { name, resolved, server } = member
+    const { members } = this.options
     const message = listeningTo(call.message, (taskId) => {
-      const owner = ownerOf(this.members, taskId)
-      return owner && this.members[owner.to] === member ? [owner.own] : []
+      const owner = ownerOf(members, taskId)
+      return owner && members[owner.to] === member ? [owner.own] : []
     })
     let lists: ReadonlySet<ListKind> = new Set()
     const announceAll = () => {
@@ -281,7 +290,7 @@ export class AggregateStateless implements Stateless {
     let ended = Promise.resolve()
     const open = new Promise<void>((resolve) => {
       const subscribe = async (take: (raw: JsonObject) => void) => {
-        const at = await find(true)
+        const at = await this.#find(member, true)
         if (at instanceof Fault) {
           resolve()
           return at
@@ -298,9 +307,9 @@ export class AggregateStateless implements Stateless {
       // Items of a lost server are missing from lists until it is back.
       const hear = (raw: JsonObject) => onMessage(withTaskIds(raw, name))
       const events = { onMessage: hear, onOpen, onLost: announceAll }
-      ended = keepSubscribed(subscribe, events, streams, call.signal)
+      ended = keepSubscribed(subscribe, events, server.upstream.streams, call.signal)
     })
-    return { open: answerTimeout.limit(Promise.race([open, ended])).then(() => {}), ended }
+    return { open: server.answerTimeout.limit(Promise.race([open, ended])).then(() => {}), ended }
   }
 }
 

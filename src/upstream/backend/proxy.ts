@@ -21,7 +21,7 @@ import type { Logger } from '../../telemetry/log.ts'
 import type { RedactionRecord, StreamRecord, UpstreamLabels } from '../../telemetry/metrics.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import type { RedactedKind } from '../../tools/mask.ts'
-import type { AggregateOptions, ClashKind } from '../aggregate/aggregate.ts'
+import type { ClashKind, Member, MemberOptions } from '../aggregate/aggregate.ts'
 import { KeptOwners } from '../aggregate/owners.ts'
 import { isOfTask, ownerOf } from '../aggregate/server-names.ts'
 import { AggregateSession } from '../aggregate/session.ts'
@@ -32,13 +32,11 @@ import { SESSION_NAME } from '../pool/pool.ts'
 import type { DeclaredList, UpstreamServer } from '../pool/server.ts'
 import { helloOf } from '../pool/session.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
-import type { UpstreamSession } from '../rpc/upstream-session.ts'
 import type { Measures } from '../sent-requests.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { ServerChildren } from '../upstream.ts'
 import type { PinChange } from '../view/pins.ts'
-import type { ServerView } from '../view/server-view.ts'
-import { composed, createToolFilter, type Selection, type ToolFilter } from '../view/tool-filter.ts'
+import { composed, createToolFilter, type Selection } from '../view/tool-filter.ts'
 import {
   DRAIN,
   type Handshake,
@@ -153,10 +151,6 @@ function refused(refusal: Fault, i: number): Resolved {
   return { env: {}, origin: '', path: '', headers: {}, key: `refused-${i}`, refusal }
 }
 
-function refusingSession(refusal: Fault): UpstreamSession {
-  return { start: async () => refusal, request: async () => refusal, notify() {}, close() {} }
-}
-
 /** The handshake of a session served so far by HTTP tools; undefined: none yet. */
 function handshakeOf({
   clientParams: hello,
@@ -196,11 +190,7 @@ function placeOf(
 }
 
 /** A server, and the part of it that the router shows. */
-interface MemberView {
-  member: UpstreamServer
-  filter: ToolFilter | undefined
-  view: ServerView
-}
+type MemberView = Omit<Member, 'resolved'>
 
 /** One proxied MCP server, or several behind one prefix. */
 class ProxyBackend implements McpProxy, ServerUser {
@@ -226,7 +216,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     this.servers = servers
     this.local = together?.local
     this.sessions = new ProxySessions(idle, () => {
-      for (const { member } of this.members) member.sweep()
+      for (const { server } of this.members) server.sweep()
     })
     this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
     this.sessionContext = {
@@ -321,64 +311,63 @@ class ProxyBackend implements McpProxy, ServerUser {
     const server =
       singleServer && protocol
         ? singleServer.bridge(protocol, first, searches)
-        : this.together(resolved, given.params)
+        : new AggregateStateless(this.aggregated(resolved), given.params)
     return this.statelessRequest(context, given, text, endpoint, server, first)
   }
 
   status(): ProxyStatus {
     const { sessions } = this
-    const members = this.members.map(({ member }) => member)
-    const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
-    const atLoad = members.map((member) => member.atLoad())
+    const servers = this.members.map(({ server }) => server)
+    const connections = servers.reduce((sum, { upstream }) => sum + upstream.size(), 0)
+    const atLoad = servers.map((server) => server.atLoad())
     const faultsOf = ({ upstream }: UpstreamServer, i: number) => {
       const [own, start] = [upstream.faults(), atLoad[i]]
       return !own.length && start instanceof Fault ? [start.message] : own
     }
-    const faults = [...new Set(members.flatMap(faultsOf))]
-    const declarations = members.flatMap(({ upstream }) => upstream.declarationFaults())
+    const faults = [...new Set(servers.flatMap(faultsOf))]
+    const declarations = servers.flatMap(({ upstream }) => upstream.declarationFaults())
     const open = connections + sessions.size > 0 ? 'connected' : 'idle'
     return {
-      servers: members.map(({ upstream }) => upstream.name),
+      servers: servers.map(({ upstream }) => upstream.name),
       state: faults.length ? 'failing' : atLoad.includes('starting') ? 'starting' : open,
       sessions: sessions.size,
       connections,
-      pids: members.flatMap(({ upstream }) => upstream.pids()),
+      pids: servers.flatMap(({ upstream }) => upstream.pids()),
       ...(faults.length && { faults }),
       ...(declarations.length && { declarations }),
     }
   }
 
   children() {
-    return this.members.map(({ member }) => member.upstream.children())
+    return this.members.map(({ server }) => server.upstream.children())
   }
 
   async declared(): Promise<DeclaredList[]> {
-    const lists = this.members.map(async ({ member, view }) => {
-      const { definition, name } = member.upstream
+    const lists = this.members.map(async ({ server, view, name }) => {
+      const { definition } = server.upstream
       const resolved = definition.resolve({ headers: {}, query: () => ({}) })
       if (resolved instanceof Fault)
         return [{ server: name, kind: 'tools' as const, fault: resolved.message }]
-      return member.declared(view, resolved)
+      return server.declared(view, resolved)
     })
     return (await Promise.all(lists)).flat()
   }
 
   breakers() {
-    return this.members.flatMap(({ member: { upstream } }) => {
-      const { name: server, resilience } = upstream
-      const state = resilience?.state()
-      return state ? [{ server, state }] : []
+    return this.members.flatMap(({ name, server }) => {
+      const state = server.upstream.resilience?.state()
+      return state ? [{ server: name, state }] : []
     })
   }
 
   async start(): Promise<void> {
     const { log, tenant, prefix } = this.context
-    const started = this.members.map(async ({ member }) => {
-      const fault = await member.start()
+    const started = this.members.map(async ({ name, server }) => {
+      const fault = await server.start()
       // A server closed meanwhile did not fail.
       if (fault && !this.retired)
         log.error(
-          { tenant, prefix, server: member.upstream.name, reason: fault.message },
+          { tenant, prefix, server: name, reason: fault.message },
           'MCP server did not start; calls will try again',
         )
     })
@@ -387,7 +376,7 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   async retire(successor?: McpProxy): Promise<void> {
     this.retired = true
-    for (const { member } of this.acquired ?? []) this.servers.leave(member, this)
+    for (const { server } of this.acquired ?? []) this.servers.leave(server, this)
     const moved = successor instanceof ProxyBackend ? this.moveTo(successor) : undefined
     await Promise.all([moved, this.sessions.drain(), this.quiet()])
     await this.close()
@@ -395,8 +384,8 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   private async moveTo(successor: ProxyBackend): Promise<void> {
     if (!this.context.together || !successor.context.together) return
-    const own = new Set(this.members.map(({ member }) => member))
-    const kept = successor.members.map(({ member }) => member).filter((member) => own.has(member))
+    const own = new Set(this.members.map(({ server }) => server))
+    const kept = successor.members.map(({ server }) => server).filter((server) => own.has(server))
     if (kept.length) await this.sessions.moveTo(successor.sessions, new Set(kept))
   }
 
@@ -404,7 +393,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     this.retired = true
     this.sessions.close()
     const taken = this.acquired ?? []
-    this.closed ??= Promise.all(taken.map(({ member }) => this.servers.release(member, this)))
+    this.closed ??= Promise.all(taken.map(({ server }) => this.servers.release(server, this)))
     await this.closed
   }
 
@@ -426,58 +415,24 @@ class ProxyBackend implements McpProxy, ServerUser {
     return {
       shared: replicas !== undefined,
       resume: (...how) => (singleServer as UpstreamServer).resume(resolved[0] as Resolved, session, ...how),
-      timeout: Math.max(...this.members.map(({ member }) => member.upstream.limits.timeout)),
+      timeout: Math.max(...this.members.map(({ server }) => server.upstream.limits.timeout)),
       filter: singleServer?.upstream.filter,
       view: singleServer?.upstream.view,
       local: (request) => this.localFor(request),
       open: (events, restore, before) => {
         if (singleServer) return singleServer.session(resolved[0] as Resolved, session, events, restore)
-        const members = this.members.map(({ member, filter, view }, i) => ({
-          of: member,
-          name: member.upstream.name,
-          filter,
-          view,
-          answerTimeout: member.answerTimeout,
-          open: (inner: typeof events, state: typeof restore) => {
-            const { refusal } = resolved[i] as Resolved
-            return refusal
-              ? refusingSession(refusal)
-              : member.session(resolved[i] as Resolved, session, inner, state, true)
-          },
-        }))
-        const options = { ...this.aggregated(resolved), members, onDown: this.onDown }
-        return new AggregateSession(options, events, before)
+        return new AggregateSession(this.aggregated(resolved), session, events, before)
       },
     }
   }
 
   /** Several servers as one, for one caller. */
-  private together(resolved: readonly Resolved[], params: JsonObject): Stateless {
-    const members = this.members.map(({ member, filter, view }, i) => {
-      const { answerTimeout, upstream } = member
-      const { name, streams } = upstream
-      let found: Promise<Stateless | Fault> | undefined
-      const look = async (isFirst: boolean) => {
-        const own = resolved[i] as Resolved
-        const server = own.refusal ?? (await member.stateless(own, params))
-        if (isFirst && server instanceof Fault) this.onDown(name, server.message)
-        return server
-      }
-      const find = (again = false) => {
-        if (!found || again) found = look(!found)
-        return found
-      }
-      return { name, filter, view, answerTimeout, resolved: resolved[i] as Resolved, find, streams }
-    })
-    return new AggregateStateless(members, this.aggregated(resolved))
-  }
-
-  /** Options shared by all callers with the same template values. */
-  private aggregated(resolved: readonly Resolved[]): AggregateOptions {
-    const { info, onClash } = this
+  private aggregated(resolved: readonly Resolved[]): MemberOptions {
+    const { info, onClash, onDown } = this
     const isPlain = this.context.together?.names === 'plain'
     const owners = this.owners.of(keyOf(resolved))
-    return { info, isPlain, owners, local: () => this.local, onClash }
+    const members = this.members.map((member, i) => ({ ...member, resolved: resolved[i] as Resolved }))
+    return { info, isPlain, owners, local: () => this.local, onClash, onDown, members }
   }
 
   /** The servers, acquired at first use: the backend of a refused configuration is never closed. */
@@ -493,17 +448,17 @@ class ProxyBackend implements McpProxy, ServerUser {
       context.onRedacted?.({ tenant, server, kind, count })
     const shared = { env, limits, log, guards, version, measures: context, onRedacted }
     return definitions.map((definition, i) => {
-      const member = this.servers.take(definition, shared, this)
-      const { upstream } = member
+      const server = this.servers.take(definition, shared, this)
+      const { upstream } = server
       const selection = context.together?.selections[i]
       const filter = composed(upstream.filter, selection && createToolFilter(selection))
-      return { member, filter, view: upstream.view.filtered(filter) }
+      return { name: upstream.name, server, filter, view: upstream.view.filtered(filter) }
     })
   }
 
   /** The only server, unless several are combined. */
   private get singleServer(): UpstreamServer | undefined {
-    return this.context.together ? undefined : this.members[0]?.member
+    return this.context.together ? undefined : this.members[0]?.server
   }
 
   occupants() {
@@ -553,11 +508,9 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   /** How each server is shared; one whose protocol is unknown shares nothing. */
   private sharing(resolved: readonly Resolved[], params: JsonObject): Promise<Sharing[]> {
-    const all = this.members.map(async ({ member }, i) => {
-      const own = resolved[i] as Resolved
-      if (own.refusal) return 'none'
-      const protocol = await member.answerTimeout.limit(member.protocol(own, params))
-      return typeof protocol === 'string' ? sharingOf(member, protocol) : 'none'
+    const all = this.members.map(async ({ server }, i) => {
+      const protocol = await server.answerTimeout.limit(server.protocol(resolved[i] as Resolved, params))
+      return typeof protocol === 'string' ? sharingOf(server, protocol) : 'none'
     })
     return Promise.all(all)
   }

@@ -99,6 +99,8 @@ export class UpstreamServer {
     restore: Restore,
     among = false,
   ): UpstreamSession {
+    const { refusal } = resolved
+    if (refusal) return { start: async () => refusal, request: async () => refusal, notify() {}, close() {} }
     const stateless = among ? this.#own.kept : this.#own.stateless
     const open = () => this.#open(resolved, session, events, restore, stateless)
     const opened = this.#withLogin(resolved, events, { open, restore }) ?? open()
@@ -210,7 +212,7 @@ export class UpstreamServer {
    * @param params of the request for which a session may be opened
    */
   async protocol(resolved: Resolved, params: JsonObject): Promise<Protocol | Fault> {
-    const fault = await this.#starting
+    const fault = resolved.refusal ?? (await this.#starting)
     if (fault) return fault
     const protocol = await this.probe.of(resolved, params)
     if (typeof protocol === 'string') this.#failed = undefined
