@@ -1,4 +1,3 @@
-import { bump } from '../access/quota.ts'
 import type { BreakerSettings, Limits, Redact } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
@@ -78,6 +77,16 @@ export interface ServerChildren {
   stderr: { pid: number | undefined; text: string; ms: number }[]
 }
 
+/** A connection of a server. */
+interface Live {
+  /** Process id of its child, if any. */
+  pid: number | undefined
+  /** When it began, by `performance.now()`. */
+  since: number
+  /** Undefined: shared. */
+  quotaKey: string | undefined
+}
+
 /** One proxied MCP server with all its connections. */
 export class Upstream {
   readonly name: string
@@ -94,12 +103,8 @@ export class Upstream {
   readonly #losses = new Breaker({ failures: 10, pause: 250, longest: 5_000 })
   readonly streams: StreamWatch
   readonly operations: Operations
-  /** When each connection began, by `performance.now()`, and the process id of its child. */
-  readonly #live = new Map<RpcClient, { pid: number | undefined; since: number }>()
+  readonly #live = new Map<RpcClient, Live>()
   readonly #ending = new Set<Promise<void>>()
-  /** Quota keys of live connections; absent: shared. */
-  readonly #quotaKeys = new Map<RpcClient, string>()
-  readonly #shares = new Map<string, number>()
   /** A connection opened to probe the server, reused for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
   #closed = false
@@ -258,10 +263,8 @@ export class Upstream {
     if (client instanceof Fault) return client
     client.events = events
     client.onLost = user === undefined ? undefined : (fault) => this.#countLoss(client, user, fault)
-    if (quotaKey !== undefined && !client.ended) {
-      this.#quotaKeys.set(client, quotaKey)
-      bump(this.#shares, quotaKey, 1)
-    }
+    const live = this.#live.get(client)
+    if (live && !client.ended) live.quotaKey = quotaKey
     return client
   }
 
@@ -291,7 +294,9 @@ export class Upstream {
     const { maxSessions } = this.definition.server
     const left = Math.floor(maxSessions / LEFT_FOR_OTHERS)
     const most = maxSessions - left
-    if (quotaKey === undefined || left === 0 || (this.#shares.get(quotaKey) ?? 0) < most) return undefined
+    if (quotaKey === undefined || left === 0) return undefined
+    const own = [...this.#live.values()].filter((live) => live.quotaKey === quotaKey)
+    if (own.length < most) return undefined
     if (this.makeRoom(quotaKey, true)) return undefined
     const of = `of the ${maxSessions} sessions with the server ${this.name} (maxSessions)`
     return new Fault(
@@ -307,18 +312,12 @@ export class Upstream {
     else if (client.answered && !login) this.#losses.failed(user, message)
   }
 
-  #unshare(client: RpcClient): void {
-    const quotaKey = this.#quotaKeys.get(client)
-    if (quotaKey === undefined) return
-    this.#quotaKeys.delete(client)
-    bump(this.#shares, quotaKey, -1)
-  }
-
   /** Keeps a probe's connection for the first session with the same values. */
   keepProbed(client: RpcClient, key: string): void {
     this.#dropProbed()
-    this.#unshare(client)
-    if (client.ended) return
+    const live = this.#live.get(client)
+    if (!live || client.ended) return
+    live.quotaKey = undefined
     const closed = () => {
       if (this.#probed?.client === client) this.#probed = undefined
     }
@@ -369,9 +368,8 @@ export class Upstream {
     }
     const client: RpcClient = new RpcClient(this.name, this.limits.timeout, this.operations, open, () => {
       this.#live.delete(client)
-      this.#unshare(client)
     })
-    this.#live.set(client, { pid: channel?.pid, since: performance.now() })
+    this.#live.set(client, { pid: channel?.pid, since: performance.now(), quotaKey: undefined })
     const ended = channel?.ended
       .catch((error) => client.fail(error))
       .finally(() => {

@@ -34,7 +34,7 @@ import { helloOf } from '../pool/session.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
 import type { Measures } from '../sent-requests.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
-import type { ServerChildren } from '../upstream.ts'
+import type { ServerChildren, UpstreamContext } from '../upstream.ts'
 import type { PinChange } from '../view/pins.ts'
 import { composed, createToolFilter, type Selection } from '../view/tool-filter.ts'
 import {
@@ -446,7 +446,9 @@ class ProxyBackend implements McpProxy, ServerUser {
     const { env, limits, log, guards, version, tenant } = context
     const onRedacted = (server: string, kind: RedactedKind, count: number) =>
       context.onRedacted?.({ tenant, server, kind, count })
-    const shared = { env, limits, log, guards, version, measures: context, onRedacted }
+    const createResilience: UpstreamContext['createResilience'] = (server, breaker) =>
+      context.createResilience?.({ tenant, server }, breaker)
+    const shared = { env, limits, log, guards, version, measures: context, onRedacted, createResilience }
     return definitions.map((definition, i) => {
       const server = this.servers.take(definition, shared, this)
       const { upstream } = server
@@ -463,11 +465,6 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   occupants() {
     return this.sessions.occupants()
-  }
-
-  createResilience(server: string, breaker: BreakerSettings | undefined): Resilience | undefined {
-    const { tenant, createResilience } = this.context
-    return createResilience?.({ tenant, server }, breaker)
   }
 
   serve(local: ToolsBackend | undefined): void {

@@ -1,5 +1,3 @@
-import type { BreakerSettings } from '../../config/model.ts'
-import type { Resilience } from '../../net/index.ts'
 import type { Definition } from '../definition.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { UpstreamContext } from '../upstream.ts'
@@ -13,7 +11,6 @@ export interface ServerUser {
   occupants(): Occupant[]
   onStream(server: string, change: StreamChange): void
   onPinChange(server: string, change: PinChange, blocked: boolean): void
-  createResilience(server: string, breaker: BreakerSettings | undefined): Resilience | undefined
 }
 
 interface Shared {
@@ -63,24 +60,15 @@ export class SharedServers {
     if (known) return known.server
     const users = new Set([user])
     // Events are attributed to the longest user only, so that they are counted once.
-    const first = () => [...users].slice(0, 1)
-    const server = new UpstreamServer(
-      definition,
-      {
-        ...context,
-        onStream: (...change) => {
-          for (const one of first()) one.onStream(...change)
-        },
-        onPinChange: (...change) => {
-          for (const one of first()) one.onPinChange(...change)
-        },
-        ...(id !== undefined && {
-          onListChanged: (key: string, method: string) => this.others?.tell({ id, key, method }),
-        }),
-        createResilience: (...of) => user.createResilience(...of),
-      },
-      () => [...users].flatMap((one) => one.occupants()),
-    )
+    const first = () => users.values().next().value as ServerUser | undefined
+    const tell = (key: string, method: string) => this.others?.tell({ id: id as string, key, method })
+    const events = {
+      onStream: (...change: Parameters<ServerUser['onStream']>) => first()?.onStream(...change),
+      onPinChange: (...change: Parameters<ServerUser['onPinChange']>) => first()?.onPinChange(...change),
+      ...(id !== undefined && { onListChanged: tell }),
+    }
+    const occupants = () => [...users].flatMap((one) => one.occupants())
+    const server = new UpstreamServer(definition, { ...context, ...events }, occupants)
     const shared: Shared = { id, server, users, leaving: new Set() }
     if (id !== undefined) this.#byId.set(id, shared)
     this.#all.set(server, shared)
