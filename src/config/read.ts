@@ -31,7 +31,7 @@ export function parseConfiguration(source: Source, env: Env): ReadConfiguration 
     const rest = { locate: read.locate, isRepaired: () => false }
     return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
   }
-  const { value, faults, ...short } = withRouter((repaired ?? read).value as JsonObject)
+  const { value, faults, ...short } = withRouter((repaired ?? read).value as JsonObject, repaired?.isRepaired)
   const isRepaired = (path: Path) =>
     short.isRepaired(path) ||
     repaired?.isRepaired(path) === true ||

@@ -67,11 +67,14 @@ interface Expanded {
   place: (path: Path) => Path
 }
 
-/** Expands the short form: `prefix` at the top becomes a router to the only server, which is named like the file's `name`. */
-export function withRouter(given: JsonObject): Expanded {
+/**
+ * Expands the short form: `prefix` at the top becomes a router to the only server, which is named like the file's `name`.
+ * @param isFaulty whether the list of servers at a path has a finding already
+ */
+export function withRouter(given: JsonObject, isFaulty: (path: Path) => boolean = () => false): Expanded {
   const { prefix, ...value } = given
   const isShort = typeof prefix === 'string'
-  const fault = isShort ? prefixFault(value) : undefined
+  const fault = isShort ? prefixFault(value, isFaulty) : undefined
   const faults: Report[] = fault ? [fault] : []
   const unnamed = new Set<string>()
   for (const key of KINDS) {
@@ -106,7 +109,7 @@ const KINDS = ['servers', 'mcpServers'] as const
 const serversIn = (value: JsonObject): Json[] =>
   KINDS.flatMap((key) => (Array.isArray(value[key]) ? (value[key] as Json[]) : []))
 
-function prefixFault(value: JsonObject): Report | undefined {
+function prefixFault(value: JsonObject, isFaulty: (path: Path) => boolean): Report | undefined {
   const count = serversIn(value).length
   const { routers } = value
   const fault = (message: string, hint: string): Report => ({
@@ -118,8 +121,7 @@ function prefixFault(value: JsonObject): Report | undefined {
   })
   if (Array.isArray(routers) && routers.length > 0)
     return fault('`prefix` stands beside `routers`', 'Give it to a router: `- {server: …, prefix: /…}`')
-  // A list of the wrong type has a finding of its own.
-  if (count === 1 || KINDS.some((key) => key in value && !Array.isArray(value[key]))) return undefined
+  if (count === 1 || KINDS.some((key) => isFaulty([key]))) return undefined
   return fault(
     `\`prefix\` is for a file with one server; this one has ${count === 0 ? 'none' : count}`,
     count === 0
