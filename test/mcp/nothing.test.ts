@@ -42,3 +42,19 @@ test('null and an empty array are absent, and reach no server; numbers and texts
       /must be an object/,
     )
 })
+
+test('a byte order mark before a message is ignored, and reaches no server', async (t) => {
+  const { server } = await answering(t, 'session', (response, { id }, request) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(said(id, String(request.headers['content-length'])))
+  })
+  const { url } = await proxied(t, [server])
+  const { headers } = await open(url)
+  const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}'
+  const own = { 'content-type': 'application/json', accept: ACCEPT, ...headers }
+  const heard: string[] = []
+  for (const mark of ['', '\ufeff'])
+    heard.push(await (await fetch(url, { method: 'POST', headers: own, body: mark + call })).text())
+  assert.match(heard[0]!, /"text":"\d+"/)
+  assert.equal(heard[1], heard[0])
+})

@@ -8,7 +8,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { Fault } from '../fault.ts'
 import { listingOf } from '../listing.ts'
 import { ELICITATION } from '../middleware/approval.ts'
-import type { Request } from '../protocol.ts'
+import { isSessionRevision, negotiate, type Request } from '../protocol.ts'
 import { serverSpan } from '../spans.ts'
 import type { Session, SessionFacts } from './session.ts'
 
@@ -38,12 +38,14 @@ export function beginSession(
 /** Passes `initialize` to the backend of a session. */
 export async function handshake(
   session: Session,
-  request: Request,
-  text: string,
+  given: Request,
+  givenText: string,
   context: RequestContext,
   { callLog }: Endpoint,
 ): Promise<Opened> {
   const { tracer } = callLog
+  const request = withKnownRevision(given)
+  const text = request === given ? givenText : stringify(request.raw)
   const span = tracer && serverSpan(tracer, { request, context, callLog, sessionId: session.id })
   const logged = new LoggedRequest(request, context, session.revision, silent(callLog), session.id)
   const opened = await session.backendSession.initialize(session, request, text, context)
@@ -56,6 +58,14 @@ export async function handshake(
   span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
   session.elicits = elicits(request)
   return opened
+}
+
+/** A server may agree to any revision that it is asked for, also to one that the gateway does not speak. */
+function withKnownRevision(request: Request): Request {
+  const { protocolVersion } = request.params
+  if (typeof protocolVersion !== 'string' || isSessionRevision(protocolVersion)) return request
+  const params = { ...request.params, protocolVersion: negotiate(protocolVersion) }
+  return { ...request, params, raw: { ...request.raw, params } }
 }
 
 const FAILED: CallEnd = { outcome: 'failed' }

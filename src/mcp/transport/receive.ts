@@ -56,10 +56,12 @@ async function readMessages(context: RequestContext, body: Body): Promise<Receiv
     if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
     return refuse(400, PARSE_ERROR, 'The body ended early')
   }
+  // A byte order mark may precede JSON (RFC 8259, section 8.1).
+  const text = body.text.replace(/^\ufeff/, '')
   const keys = new ProtocolKeys(true)
   let value: Json
   try {
-    value = parseVerbatim(body.text, keys)
+    value = parseVerbatim(text, keys)
   } catch (error) {
     return refuse(
       400,
@@ -68,7 +70,6 @@ async function readMessages(context: RequestContext, body: Body): Promise<Receiv
     )
   }
   if (keys.fault !== undefined) return refuse(400, INVALID_REQUEST, `The message is refused: ${keys.fault}`)
-  const { text } = body
   await pauseFor(text)
   return messagesIn(value, text, refuse)
 }

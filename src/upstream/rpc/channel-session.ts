@@ -3,8 +3,10 @@ import {
   CANCELLATION,
   Cancellation,
   Fault,
+  FIRST_SSE_REVISION,
   InFlight,
   isObject,
+  isSessionRevision,
   type Message,
   ownId,
   type Request,
@@ -247,8 +249,9 @@ export class ChannelSession implements UpstreamSession {
       return answer
     }
     upstream.started(resolved.key)
-    if (isObject(answer.result)) this.#revision ??= answer.result.protocolVersion
-    const raw = { ...answer, id }
+    const result = isObject(answer.result) ? withRevision(answer.result) : undefined
+    this.#revision ??= result?.protocolVersion
+    const raw = { ...answer, id, ...(result && { result }) }
     return { raw, text: stringify(raw) }
   }
 
@@ -323,4 +326,11 @@ export class ChannelSession implements UpstreamSession {
   #ended(): Fault {
     return new Fault('lost', `The session with the server ${this.#options.upstream.name} has ended`)
   }
+}
+
+/** A server whose revision is missing, or none that the gateway speaks, gets no more than the oldest one has. */
+function withRevision(result: JsonObject): JsonObject {
+  return isSessionRevision(result.protocolVersion)
+    ? result
+    : { ...result, protocolVersion: FIRST_SSE_REVISION }
 }
