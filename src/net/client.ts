@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
@@ -383,6 +384,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return
     const { filter, maxSize } = this.options
+    if (typeof headers.location === 'string') headers.location = utf8(headers.location)
     this.head = { status, reason, headers: filter?.headers(headers) ?? headers }
     if (headers['content-encoding'] !== undefined && !this.decodes(headers['content-encoding'])) return
     // The decoded length is unknown until the body arrives.
@@ -548,3 +550,9 @@ const pools = () => ({
 
 /** Agents of proxies, which ask pools for methods that the package as a whole adds to them. */
 const agents = () => load('undici') as Pick<Undici, 'ProxyAgent' | 'Socks5ProxyAgent'>
+
+/** A header whose bytes are UTF-8, as browsers read a location; undici has one character for each byte. */
+function utf8(header: string): string {
+  const bytes = Buffer.from(header, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : header
+}

@@ -8,7 +8,8 @@ const target = await upstream((response, { url }) => {
   const { pathname, searchParams } = new URL(url, 'http://x')
   const status = Number(pathname.slice(1))
   if (!status) return json(response, { ok: true })
-  response.writeHead(status, { location: searchParams.get('to') ?? '/' }).end()
+  const location = Buffer.from(searchParams.get('to') ?? '/').toString('latin1')
+  response.writeHead(status, { location }).end()
 })
 
 const secrets = {
@@ -48,6 +49,11 @@ test('followRedirects follows, with the headers of the tool to its own origin', 
   assert.equal(url, '/end?x=1')
   assert.equal(headers.authorization, 'Bearer t')
   assert.equal(headers['x-arg'], 'v')
+})
+
+test('a location in UTF-8 that is not encoded leads where browsers go', async () => {
+  assert.equal(text(await follow('/302?to=/%C3%A9?q=%C3%BC')), '{"ok":true}')
+  assert.equal(target.last().url, '/%C3%A9?q=%C3%BC')
 })
 
 test('credentials and whatever else the tool made stay with the first origin', async () => {
