@@ -20,6 +20,7 @@ import { quote, quoteAll } from '../text/index.ts'
 import { checkAudit } from './audit-settings.ts'
 import { withoutEffect } from './check.ts'
 import { checkRules } from './fields/authorize.ts'
+import { checkOrigins } from './fields/cors.ts'
 import {
   checkDuration,
   checkLimits,
@@ -58,6 +59,7 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
         message: `${quote(proxy)} is not an address or a network`,
         hint: 'Write it like `10.0.0.7` or `10.0.0.0/8`',
       })
+  checkOrigins(settings.allowedOrigins, ['allowedOrigins'], report)
   checkOutbound(settings.outbound, ['outbound'], report)
   checkRates(settings.rate, ['rate'], report)
   if (settings.audit) checkAudit(settings.audit, report)

@@ -180,6 +180,11 @@ describe('what is wrong is told', () => {
     ['audit: {to: file, path: /tmp}', /invalid-value: `\/tmp` is not a file/],
     ['audit: {to: file, path: /dev/null}', /invalid-value: `\/dev\/null` is not a file/],
     ['audit: {to: stdout, args: hash, secret: short}', /`secret` has fewer than 32 characters/],
+    [
+      'allowedHosts: [gateway.lan, https://gateway.lan]',
+      /item 2 of `allowedHosts` must be a host name or an/,
+    ],
+    ['allowedOrigins: [gateway.lan]', /cors-origin: no browser sends the origin `gateway.lan`/],
     ['host: http://localhost', /`host` must be a host name or an address, without scheme and port/],
     [
       'plants: {basePath: "/a?b"}',

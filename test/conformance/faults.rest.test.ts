@@ -40,7 +40,7 @@ const FAULTS: Fault[] = [
   { tool: 'close', kinds: KINDS, error: /closed|ended/ },
   { tool: 'close-streaming', kinds: KINDS, error: /closed|ended/ },
   { tool: 'garbage', kinds: READ, error: SILENCE },
-  { tool: 'half-message', kinds: READ, error: SILENCE },
+  { tool: 'half-message', kinds: READ, error: /not valid JSON/ },
   { tool: 'no-message', kinds: READ, error: SILENCE },
   { tool: 'wrong-id', kinds: READ, error: SILENCE },
   { tool: 'big', args: { bytes: 12 * 1024 * 1024 }, kinds: READ, error: /maxResponseSize/ },

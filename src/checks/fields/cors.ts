@@ -75,12 +75,17 @@ function checkValues({ allowOrigins, allowMethods, allowCredentials }: Cors, pat
     })
   for (const [k, method] of allowMethods.entries())
     if (!METHODS.includes(method)) report({ path: ['cors', 'allowMethods', k], ...wrongMethod(method) })
-  for (const [k, origin] of allowOrigins.entries()) {
+  checkOrigins(allowOrigins, ['cors', 'allowOrigins'], report)
+}
+
+/** Reports origins that no browser sends. */
+export function checkOrigins(origins: readonly string[], path: Path, report: Reporter) {
+  for (const [i, origin] of origins.entries()) {
     const sent = sentOrigin(origin)
     if (sent === origin) continue
     report({
       code: 'cors-origin',
-      path: ['cors', 'allowOrigins', k],
+      path: [...path, i],
       message: `no browser sends the origin ${quote(origin)}`,
       ...(sent === undefined
         ? { hint: 'Write scheme, host and port, such as `https://app.example.com`' }

@@ -64,9 +64,14 @@ function serversForwardingLogin({ servers, tools, mcpServers }: Configuration): 
 export function checkServerList(
   { server: list, names: naming }: Router,
   report: Reporter,
-  { isRepaired, path }: Context,
+  { isRepaired, path, read }: Context,
 ) {
-  if (typeof list === 'string' || isRepaired([...path, 'server'])) return
+  if (isRepaired([...path, 'server'])) return
+  if (typeof list === 'string') {
+    if (read.locate.has([...path, 'names']))
+      report(withoutEffect(['names'], 'with one server', 'Remove it, or write `server` as an array'))
+    return
+  }
   const names = list.map(({ server }) => server)
   const known = new Set(names)
   const repeated = new Set(repeats(names).map(([at]) => at))
