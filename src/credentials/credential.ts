@@ -29,10 +29,10 @@ type Header = SentHeader | Fault | undefined
 export interface Credential {
   /** Equal for callers that share it; part of the key of sessions. */
   readonly key: string
-  /** Without a promise if the header is cached. Undefined: requests are sent without one until the server refuses that. */
-  header(): Header | Promise<Header>
+  /** Undefined: requests are sent without one until the server refuses that. */
+  header(): Promise<Header>
   /** The header once a server has refused a request without one (401). Absent: `header` gives it. */
-  asked?(): Header | Promise<Header>
+  asked?(): Promise<Header>
   /** A new header after a server refused the old one (401); undefined: there is none. */
   renew(refused: SentHeader): Promise<Header>
   /** The same after it refused the old one for lack of scopes (403). Absent: no login can help. */
@@ -143,7 +143,7 @@ function createCredentials(
   if (type === 'static') {
     const header = { name: name.toLowerCase(), value }
     const sent = [value]
-    const credential = { key: '', header: () => header, renew: async () => undefined, sent: () => sent }
+    const credential = { key: '', header: async () => header, renew: async () => undefined, sent: () => sent }
     return { perCaller: false, of: () => credential }
   }
   if (type === 'oauth') {
@@ -201,8 +201,8 @@ function onceAsked(credential: Credential, login: ServerLogin): Credential {
 function lacking(fault: Fault): Credential {
   return {
     key: '',
-    header: () => undefined,
-    asked: () => fault,
+    header: async () => undefined,
+    asked: async () => fault,
     renew: async () => undefined,
     sent: () => [],
   }
@@ -256,7 +256,7 @@ function callerCredentials(logins: ServerLogin, parts: CacheParts): Credentials 
   }
   const of = (caller: LoginCaller): Credential => {
     const need = needOf(caller)
-    const asking = async <T>(header: () => T | Promise<T>) => {
+    const asking = async <T>(header: () => Promise<T>) => {
       const got = await header()
       const isMissing = got instanceof Fault && got.kind === 'refused'
       return isMissing ? new Fault(got.kind, got.message, { login: need }) : got

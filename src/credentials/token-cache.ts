@@ -109,7 +109,7 @@ export class TokenCache {
   }
 
   /** @param subject is used where the caller is not known any more */
-  header(key: string, subject: string | undefined): SentHeader | Fault | Promise<SentHeader | Fault> {
+  async header(key: string, subject: string | undefined): Promise<SentHeader | Fault> {
     const entry = this.entry(key, subject)
     const { held, failed } = entry
     const now = this.parts.steady()

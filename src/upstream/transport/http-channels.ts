@@ -522,10 +522,7 @@ function ofOneLogin(credential: Credential, session: Pick<HttpChannel, 'name' | 
   }
   return {
     ...credential,
-    header() {
-      const header = credential.header()
-      return header instanceof Promise ? header.then(checked) : checked(header)
-    },
+    header: async () => checked(await credential.header()),
     renew: async (refused) => checked(await credential.renew(refused)),
     ...(credential.widen && {
       widen: async (...refused) => checked(await credential.widen?.(...refused)),
