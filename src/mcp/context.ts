@@ -3,9 +3,8 @@ import type { Identity } from '../access/identity.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import type { Peer, RequestLease } from '../access/request-lease.ts'
-import type { Approval } from '../access/steps.ts'
+import type { RoutePolicy } from '../access/steps.ts'
 import type { Ticket, WaitingState } from '../cluster/index.ts'
-import type { Discovery } from '../discovery/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Ended } from '../telemetry/outcome.ts'
 import type { Fault, LoginNeed } from './fault.ts'
@@ -21,6 +20,7 @@ export interface RequestContext {
   /** The transport is lines: no mirrored headers, and no relayed HTTP bodies. */
   readonly isLine?: true
   readonly method: string
+  readonly route: Pick<RoutePolicy, 'approval' | 'discovery' | 'maxRequestSize'>
   /** Names in lower case. */
   readonly headers: RequestHeaders
   query(): Readonly<Record<string, string>>
@@ -35,16 +35,10 @@ export interface RequestContext {
   readonly identity?: Identity | undefined
   /** The tools, prompts and resources that the caller may use; absent: all. */
   readonly permissions?: Permissions | undefined
-  /** Tool discovery of the route; absent: all tools are listed. */
-  readonly discovery?: Discovery | undefined
   /** Listing mode requested by the URL; absent: the route's. */
   readonly listing?: 'list' | 'search' | undefined
-  /** Approval policy of the route; absent: no approval. */
-  readonly approval?: Approval | undefined
   /** IP address of the client, if known. */
   readonly address?: string | undefined
-  /** Maximum size of the body in bytes. */
-  readonly maxBody: number
   /** Whether the client disconnected before the complete answer. */
   isGone(): boolean
   /** Closes the connection, because a started answer cannot be completed. */

@@ -11,7 +11,7 @@ export interface Listing {
 }
 
 /** The listing mode of a request; undefined: all tools are listed. */
-export function listingOf({ discovery, listing }: RequestContext): Listing | undefined {
+export function listingOf({ route: { discovery }, listing }: RequestContext): Listing | undefined {
   const mode = discovery && (listing ?? discovery.mode)
   return mode === undefined || mode === 'list' ? undefined : { mode }
 }

@@ -9,9 +9,8 @@ import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import type { Peer, RequestLease } from '../access/request-lease.ts'
-import type { Approval, CorsPolicy, RequestHead, StepRequest } from '../access/steps.ts'
+import type { CorsPolicy, RequestHead, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
-import type { Discovery } from '../discovery/index.ts'
 import {
   headersOf,
   type KeptResults,
@@ -128,15 +127,6 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     if (authorize) this.permitted ??= authorize(this)
     return this.permitted
   }
-  get discovery(): Discovery | undefined {
-    return this.route.discovery
-  }
-  get approval(): Approval | undefined {
-    return this.route.approval
-  }
-  get maxBody(): number {
-    return this.route.maxRequestSize
-  }
   private get otherEnd(): string | undefined {
     return this.clientConnection ? this.clientConnection.address : otherEndOf(this.c)
   }
@@ -196,7 +186,7 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
     nodePair(this.c).outgoing?.destroy()
   }
   body() {
-    return readBody(this.c, this.maxBody, this.lease.reservation)
+    return readBody(this.c, this.route.maxRequestSize, this.lease.reservation)
   }
   isGone(): boolean {
     const { outgoing } = nodePair(this.c)

@@ -6,9 +6,8 @@ import type { Permissions } from '../access/permissions.ts'
 import type { Quota } from '../access/quota.ts'
 import type { Meter } from '../access/rate.ts'
 import type { Peer, RequestLease } from '../access/request-lease.ts'
-import { type Approval, runSteps, type Step, type StepRequest } from '../access/steps.ts'
+import { runSteps, type Step, type StepRequest } from '../access/steps.ts'
 import type { Route, Table } from '../build/types.ts'
-import type { Discovery } from '../discovery/index.ts'
 import {
   type KeptResults,
   type LineContext,
@@ -66,15 +65,6 @@ class StdioContext implements LineContext, StepRequest {
     const { authorize } = this.route
     if (authorize) this.permitted ??= authorize(this)
     return this.permitted
-  }
-  get discovery(): Discovery | undefined {
-    return this.route.discovery
-  }
-  get approval(): Approval | undefined {
-    return this.route.approval
-  }
-  get maxBody(): number {
-    return this.route.maxRequestSize
   }
   get results(): KeptResults | undefined {
     return this.route.keepsResults ? this.allKept : undefined

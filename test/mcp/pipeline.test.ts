@@ -51,7 +51,7 @@ class FakeCall extends Call {
       callLog: { tenant: 'default', prefix: '/p', log, ...(onCall && { onCall }) },
       pipeline: pipeline ?? { clientRequests: compose([]), ownRequests: compose([]) },
     })
-    this.listing = context?.discovery && ({ mode: 'search' } as const)
+    this.listing = context?.route?.discovery && ({ mode: 'search' } as const)
   }
   async serve(): Promise<Answer> {
     return this.given.serve ? this.given.serve() : resultAnswer(this, '{"content":[]}')
@@ -136,7 +136,7 @@ test('approval asks about a destructive tool only, and says why a call was not s
     { name: 'add', annotations: { destructiveHint: true } },
     { name: 'list', annotations: { readOnlyHint: true } },
   ]
-  const context = { approval: { server: 'shop' } }
+  const context = { route: { maxRequestSize: 1, approval: { server: 'shop' } } }
   const read = new FakeCall({ tools, context, params: { name: 'list' } })
   assert.ok((await run(approval, read)).isServed)
   assert.deepEqual(read.asked, [])
@@ -163,7 +163,7 @@ test('mirrored headers must match the arguments', async () => {
 
 test('discovery lists its own tools, and serves what is no discovery', async () => {
   const tools = [{ name: 'add', inputSchema: { type: 'object' } }]
-  const context = { discovery: DISCOVERY }
+  const context = { route: { maxRequestSize: 1, discovery: DISCOVERY } }
   const listed = await run(discovery, new FakeCall({ tools, context, method: 'tools/list', params: {} }))
   assert.equal(listed.isServed, false)
   assert.ok(listed.said.result.tools.some(({ name }: { name: string }) => name === 'search_tools'))

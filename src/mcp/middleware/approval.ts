@@ -59,7 +59,7 @@ function titleOf({ title, annotations }: JsonObject): string | undefined {
 /** Parameters of the elicitation request: a form without fields, so accepting it approves the call. */
 function questionFor({ context, request }: Call, title: string | undefined): JsonObject {
   const { name, arguments: given } = request.params
-  const server = context.approval?.server ?? ''
+  const server = context.route.approval?.server ?? ''
   return {
     message: approvalMessage({ server, tool: String(name), title, given }),
     requestedSchema: { type: 'object', properties: {} },

@@ -32,7 +32,7 @@ export const discovery: Middleware = async (call, next) => {
   if (!listing || !isDiscovered(call)) return next()
   const { request } = call
   const { method, params, via } = request
-  const policy = call.context.discovery as Discovery
+  const policy = call.context.route.discovery as Discovery
   const source = listSource(call)
   const isList = method === 'tools/list'
   // A client asks for the list again after `list_changed`, so it gets a fresh one.
@@ -66,7 +66,7 @@ function listAnswer(
   { rest }: ListedTools,
   catalogue: Catalogue,
 ): Answer | undefined {
-  const { above } = call.context.discovery as Discovery
+  const { above } = call.context.route.discovery as Discovery
   if (listing.mode === 'auto') listing.searches ??= catalogue.tokens > above
   const whole = listing.mode === 'auto' && !listing.searches
   if (whole && !catalogue.clashes) return undefined

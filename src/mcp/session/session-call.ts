@@ -55,7 +55,7 @@ export class SessionCall extends Call {
   }
 
   get listing(): Listing | undefined {
-    return this.context.discovery && this.session.listing
+    return this.context.route.discovery && this.session.listing
   }
 
   get viewer(): Viewer {

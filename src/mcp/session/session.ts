@@ -474,8 +474,8 @@ export class Session implements Resumable, ClientSession, CallSession {
 }
 
 /** Whether single requests are checked, so that exactly the checked messages must be sent. */
-function isJudged({ permissions, approval }: RequestContext): boolean {
-  return permissions !== undefined || approval !== undefined
+function isJudged({ permissions, route }: RequestContext): boolean {
+  return permissions !== undefined || route.approval !== undefined
 }
 
 /** Handles the messages of a batch in order, yielding to other work in between. */

@@ -51,7 +51,7 @@ async function readMessages(context: RequestContext, body: Body): Promise<Receiv
   })
   if ('failure' in body) {
     if (body.failure === 'too-large')
-      return refuse(413, INVALID_REQUEST, `The request is larger than ${context.maxBody} bytes`)
+      return refuse(413, INVALID_REQUEST, `The request is larger than ${context.route.maxRequestSize} bytes`)
     if (body.failure === 'no-room') return { refused: tooMuch('maxBuffered') }
     if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
     return refuse(400, PARSE_ERROR, 'The body ended early')

@@ -74,7 +74,7 @@ export async function answerStateless<Sent>(
   const { id, method } = given
   const refused = checkStateless(context, given)
   if (refused) return rpcError(400, refused, id)
-  const resumed = context.approval && (await resumeApproval(context, given, text, endpoint))
+  const resumed = context.route.approval && (await resumeApproval(context, given, text, endpoint))
   if (resumed instanceof HttpResponse) return resumed
   const { request: own, approval } = resumed ?? { request: given }
   const { request, visited } = withoutVisit(own)

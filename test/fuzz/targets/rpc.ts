@@ -88,7 +88,7 @@ function exchangeOf(text: string): RequestContext {
     query: () => ({}),
     replyHeaders: {},
     requestId: 'r',
-    maxBody: 4 * 1024 * 1024,
+    route: { maxRequestSize: 4 * 1024 * 1024 },
     signal: () => new AbortController().signal,
     onGone: () => () => {},
     lease: { begin: () => undefined, reservation: memory.reserve() },
