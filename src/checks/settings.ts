@@ -11,7 +11,7 @@ import {
   type SettingsFlags,
   type Source,
 } from '../config/index.ts'
-import type { Notifier, OutboundSettings, RedisSettings } from '../config/model.ts'
+import type { Notifier, OutboundSettings, RedisSettings, StorageSettings } from '../config/model.ts'
 import { limited } from '../config/read.ts'
 import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
 import { hasErrors, type Path, type Reporter, reporter, unsetValues } from '../findings/index.ts'
@@ -263,11 +263,16 @@ const SCHEMES = {
 }
 
 /** The key that locates a storage of each type. */
-const KEYS: Record<string, string> = { directory: 'path', lowdb: 'file', postgres: 'url', mysql: 'url' }
+const KEYS: Record<StorageSettings['type'], 'path' | 'file' | 'url'> = {
+  directory: 'path',
+  lowdb: 'file',
+  postgres: 'url',
+  mysql: 'url',
+}
 
 /** A URL is never shown, as it may contain a password. */
 function checkStorage(storage: GivenSettings, path: Path, report: Reporter) {
-  const { type, url } = storage
+  const { type, url } = storage as { type: StorageSettings['type']; url: string }
   const others = [...new Set(Object.values(KEYS))].filter((key) => key !== KEYS[type])
   const idle = others.filter((key) => storage[key] !== undefined)
   reportIdle(idle, 'a storage', type, path, report)
