@@ -3,6 +3,9 @@ import assert from 'node:assert/strict'
 /** Milliseconds that one input may hold the event loop, on a machine as fast as the one that it was set on. */
 export const BUDGET = 100
 
+/** Milliseconds at which a test fails: other work of the machine slows down this work by up to a half, and `calibrate` less. */
+export const TOLERATED = 2 * BUDGET
+
 /** Milliseconds that the work of `calibrate` takes there. */
 const REFERENCE = 17
 
@@ -98,5 +101,5 @@ export function random(seed: number): () => number {
 export async function assertBudget(name: string, work: () => unknown): Promise<void> {
   const ms = await held(work)
   if (process.env.BUDGET_SHOW) console.error(`${ms.toFixed(0).padStart(6)} ms  ${name}`)
-  assert.ok(ms <= BUDGET, `${name} held the event loop for ${ms.toFixed(0)} ms`)
+  assert.ok(ms <= TOLERATED, `${name} held the event loop for ${ms.toFixed(0)} ms`)
 }

@@ -48,6 +48,12 @@ test('without a file there are the defaults', () => {
   })
 })
 
+test('an origin that no browser sends is a warning', () => {
+  const result = read('allowedOrigins: [gateway.lan, https://gateway.lan]')
+  assert.ok(result.settings)
+  assert.deepEqual(codes(result), ['cors-origin: no browser sends the origin `gateway.lan`'])
+})
+
 test('the files of tls are beside the settings, and replicas cannot show certificates of clients', () => {
   const tls = 'tls: {cert: a.crt, key: /etc/a.key, clientCa: ca.crt}'
   const { settings, findings } = read(tls)
@@ -184,7 +190,6 @@ describe('what is wrong is told', () => {
       'allowedHosts: [gateway.lan, https://gateway.lan]',
       /item 2 of `allowedHosts` must be a host name or an/,
     ],
-    ['allowedOrigins: [gateway.lan]', /cors-origin: no browser sends the origin `gateway.lan`/],
     ['host: http://localhost', /`host` must be a host name or an address, without scheme and port/],
     [
       'plants: {basePath: "/a?b"}',
