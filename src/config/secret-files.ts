@@ -129,6 +129,15 @@ export function variablesUsed(text: string, env: Env): UsedVariable[] {
   return [...found.values()]
 }
 
+/** An environment in which these have another value. */
+export function environmentWith(env: Env, used: readonly UsedVariable[], value: string): Env {
+  const names = used.map(({ name }): [string, string] => [name, value])
+  const made = { ...env, ...Object.fromEntries(names) }
+  // Names of files, which are paths, are no names of variables.
+  valuesRead.set(made, new Map(names.map(([path]) => [path, { value }])))
+  return made
+}
+
 /** Changes when a variable or secret file that the text names has another value. */
 export function environmentStamp(text: string, env: Env): string {
   // These searches are much faster than the pattern, and most files use no variable.

@@ -31,8 +31,15 @@ const ABOUT_SECRET = /[_-](?:home|dir|path|file|sock|socket|host|port|url|uri|na
 
 /** Whether this value, whose name suggests a secret, is one. */
 function isSecret(name: string, value: string): boolean {
-  if (!isFitting(value) || HARMLESS.test(value)) return false
-  return isCertainSecret(name) || !WORDS.test(value)
+  return !HARMLESS.test(value) && (isCertainSecret(name) || !WORDS.test(value))
+}
+
+/** Whether a variable is a secret, of any length. */
+export function isSecretVariable({ name, value, isSecretFile }: UsedVariable): boolean {
+  return (
+    isSecretFile ||
+    (isSecretName(name) && !ABOUT_SECRET.test(name) && isSecret(name, value) && !isPath(value))
+  )
 }
 
 const isFitting = ({ length }: string) => length >= SHORTEST && length <= LONGEST
@@ -82,14 +89,12 @@ export function configuredSecrets(
 ): ConfiguredSecret[] {
   const isUsed = (text: string) => texts.some((one) => one.includes(text))
   const own = Object.entries(values)
-    .filter(([name, value]) => isSecretName(name) && isSecret(name, value) && !isPath(value))
+    .filter(
+      ([name, value]) => isFitting(value) && isSecretName(name) && isSecret(name, value) && !isPath(value),
+    )
     .map(([name, value]) => ({ value, from: `\`${name}\` of \`${key}\`, by its name` }))
   const read = used
-    .filter(({ name, value, isSecretFile }) =>
-      isSecretFile
-        ? isFitting(value)
-        : isSecretName(name) && !ABOUT_SECRET.test(name) && isSecret(name, value) && !isPath(value),
-    )
+    .filter((one) => isFitting(one.value) && isSecretVariable(one))
     .filter(({ name, value }) => isUsed(name) || isUsed(value))
     .map(({ name, value, isSecretFile }) => ({
       value,
@@ -108,7 +113,7 @@ export function secretsOfRequest(sent: SentParts): ConfiguredSecret[] {
 /** @param pairs alternating names and values */
 function secretsAmong(pairs: readonly string[]): ConfiguredSecret[] {
   return pairs.flatMap((value, i) =>
-    i % 2 === 1 && isSecret(pairs[i - 1]!, value)
+    i % 2 === 1 && isFitting(value) && isSecret(pairs[i - 1]!, value)
       ? [{ value, from: `the header or parameter \`${pairs[i - 1]}\`` }]
       : [],
   )

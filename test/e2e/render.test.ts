@@ -64,16 +64,33 @@ describe('render', () => {
       assert.ok(!stdout.includes(secret), secret)
   })
 
-  test('masks outside of templates the same secrets as answers of calls', async (t) => {
+  test('masks outside of templates the same secrets as answers of calls, and shorter ones', async (t) => {
+    const file = join(temporaryFolder(t), 'pin')
+    writeFileSync(file, 'o')
     const input = `name: user
 routers: [{server: user, prefix: /user}]
-servers: [{name: user, baseUrl: "http://localhost:1"}]
-tools: [{name: a, method: POST, endpoint: "/\${LONG_TOKEN}", requestBody: '{"kind": "\${SHORT_KEY}"}'}]
+servers: [{name: user, baseUrl: "http://localhost:1/\${APP_PWD}"}]
+tools:
+  - name: a
+    method: POST
+    endpoint: "/\${LONG_TOKEN}?pin=\${file:${file}}"
+    headers: {X-Pin: "\${file:${file}}"}
+    requestBody: '{"kind": "\${WORD_KEY}", "code": "\${APP_PWD}"}'
+    responseBody: "code \${APP_PWD}"
 `
-    const env = { LONG_TOKEN: 'tok-12345', SHORT_KEY: 'json' }
+    const env = { LONG_TOKEN: 'tok-12345', WORD_KEY: 'json', APP_PWD: 'pos' }
     const { stdout } = await run(t, ['render', '-', 'a'], { env, input })
-    assert.match(stdout, /^POST http:\/\/localhost:1\/\*\*\*\n/)
-    assert.match(stdout, /^Content-Type: application\/json\n\n\{"kind": "json"\}$/m)
+    assert.match(stdout, /^POST http:\/\/localhost:1\/\*\*\*\/\*\*\*\?pin=\*\*\*\n/)
+    assert.match(stdout, /^X-Pin: \*\*\*$/m)
+    assert.match(stdout, /^Content-Type: application\/json\n\n\{"kind": "json", "code": "\*\*\*"\}$/m)
+    writeFileSync(file, '{}')
+    const answer = await run(t, ['render', '-', 'a', '--response', file], { env, input })
+    assert.equal(answer.stdout, 'code ***\n')
+    const port = await run(t, ['render', '-', 'a'], {
+      env: { ...env, PORT_TOKEN: '81' },
+      input: input.replace('localhost:1', 'localhost:${PORT_TOKEN}'),
+    })
+    assert.match(port.stdout, /^POST \*\*\*\/\*\*\*\n/)
   })
 
   test('what functions, variables and blocks make of a secret is masked; a missing one is not shown as one', async (t) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { unmatchedMasks } from '../../checks/fields/response.ts'
-import { readConfigurations } from '../../checks/index.ts'
+import { readConfiguration, readConfigurations } from '../../checks/index.ts'
 import {
   type Configuration,
   DEFAULT_LIMITS,
@@ -12,15 +12,16 @@ import {
   type Server,
   type Tool,
 } from '../../config/index.ts'
+import { environmentWith, variablesUsed } from '../../config/secret-files.ts'
 import { toFinding } from '../../findings/index.ts'
 import { jsonIn } from '../../json/shaping/index.ts'
 import { type HttpAnswer, HttpClient } from '../../net/index.ts'
 import type { Secrets } from '../../template/index.ts'
 import { printableLines } from '../../text/index.ts'
 import { type CallContext, type CompiledTool, compileTools, type RequestPlan } from '../../tools/index.ts'
-import { type Mask, maskOf } from '../../tools/mask.ts'
+import { type Mask, maskOf, SHOWN } from '../../tools/mask.ts'
 import { requestText } from '../../tools/request-text.ts'
-import { configuredSecrets, textsToMask } from '../../tools/secrets.ts'
+import { configuredSecrets, isSecretVariable, textsToMask } from '../../tools/secrets.ts'
 import { renderConfig, templateCompiler } from '../../tools/templates.ts'
 import { toolArguments } from '../call/call-arguments.ts'
 import { addHeader, formatOption, noSuch } from '../options.ts'
@@ -91,7 +92,7 @@ async function render(
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
   const call: CallContext = { headers: flags.header, path: '/', body, signal: new AbortController().signal }
   const config = renderConfig(server, [], templateCompiler(env, []), [])
-  const hidden = compileOne(configuration, tool, env, hiddenOf(config)).compiled
+  const hidden = compileHidden(read, tool, index, env, hiddenOf(config))
   const secrets = configuredSecrets([read.text], 'config', config, env).map(({ value }) => value)
   const mask: Mask = flags.showSecrets ? (text) => text : maskOf(textsToMask(secrets))
   const rendered: Rendered = { tool, compiled, hidden, args, call, mask, flags }
@@ -206,6 +207,22 @@ function compileOne(configuration: Configuration, tool: Tool, env: Env, secrets?
   const { tools, problems } = compileTools(only, server, context)
   const compiled = problems.some(({ severity }) => severity === 'error') ? undefined : tools.get(tool.name)
   return { compiled, problems, server, index }
+}
+
+/** The tool with secrets hidden where templates and `${…}` put them, whatever their length; undefined if it needs them. */
+function compileHidden(
+  { file, text }: ReadConfiguration,
+  { name }: Tool,
+  index: number,
+  env: Env,
+  secrets: Secrets,
+) {
+  const variables = variablesUsed(text, env).filter(isSecretVariable)
+  const read = readConfiguration({ file, text }, environmentWith(env, variables, SHOWN))
+  const { configuration } = read
+  const tool = configuration?.tools.find((one) => one.name === name)
+  if (!configuration || !tool || isInvented(read, configuration, tool, index)) return undefined
+  return compileOne(configuration, tool, env, secrets).compiled
 }
 
 /** An upstream answer with status 200 and this body, whose type is detected. */

@@ -77,7 +77,12 @@ export function hiddenOf(config: Values): Secrets {
  * @param hidden the request rendered without secrets, if possible
  */
 export function withoutSecrets(sent: UpstreamRequest, hidden: UpstreamRequest | undefined): UpstreamRequest {
-  const { origin, path, headers: masked, body } = hidden ?? { ...sent, path: `/${SHOWN}`, body: SHOWN }
+  const {
+    origin,
+    path,
+    headers: masked,
+    body,
+  } = hidden ?? { ...sent, origin: SHOWN, path: `/${SHOWN}`, body: SHOWN }
   const headers = sent.headers.map((text, i) => {
     const name = sent.headers[i - 1]
     if (i % 2 === 0 || name === undefined) return text
