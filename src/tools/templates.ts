@@ -208,10 +208,11 @@ export function isFixed(template: Template): boolean {
 function unrendered(error: RenderError, template: Template, root: object, what: string): CallError {
   const { message, hint, line, column, start, end } = error
   const whole = `the ${what} of this ${what === 'text' ? 'prompt' : 'tool'} could not be rendered`
-  const at = `at \`${cut(template.source.slice(start, end), 80)}\`, line ${line}, column ${column}`
+  const expression = cut(template.source.slice(start, end), 80)
+  const at = expression === '' ? '' : `, at \`${expression}\`, line ${line}, column ${column}`
   // The message of the engine ends with the expression too.
   const [said] = message.split(`, at ${template.source.slice(start, Math.min(end, start + 20))}`)
-  const detail = capital(`${whole}: ${said}${hint ? ` (${hint})` : ''}, ${at}.`)
+  const detail = capital(`${whole}: ${said}${hint ? ` (${hint})` : ''}${at}.`)
   const before = what === 'text' || Object.hasOwn(root, 'Response') ? '' : 'No request was sent: '
   const reason = reasonOf(error, template, root, what) ?? `${whole}${ofArgs(error, template)}`
   const place = { what, start, end }

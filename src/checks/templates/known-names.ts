@@ -84,7 +84,8 @@ function unknownRoot(
     })
   }
   const ofArgs = name !== undefined && !nearest(root, known) && subject.args.schemas.has(name)
-  const meant = ofArgs ? field('.Args', name) : meantBy(root, subject)
+  const ofEnv = name !== undefined && /^env$/i.test(root)
+  const meant = ofArgs ? field('.Args', name) : ofEnv ? `env ${JSON.stringify(name)}` : meantBy(root, subject)
   if (meant) report({ code: 'template-root', at, message: `there is no \`.${root}\``, suggestion: meant })
   else
     misspelt(
