@@ -28,6 +28,7 @@ function explainCode(code: string | undefined): number {
   }
   const name = code.replace(/^\[(.*)\]$/, '$1').toLowerCase()
   if (!Object.hasOwn(CODES, name)) {
+    if (/[/\\]|\.(?:ya?ml|json)$/.test(code)) throw new Error(`cannot read ${code}: no such file`)
     const close = nearest(name, Object.keys(CODES))
     const hint = close ? `did you mean ${close}?` : '`plantgw explain` lists all codes'
     throw new Error(`unknown finding ${JSON.stringify(code)}: ${hint}`)

@@ -16,6 +16,7 @@ export async function explainMasks(path: string, settings: string | undefined): 
   const { configurations, findings, sources } = await readConfigurations([path], env)
   const errors = findings.filter(({ severity }) => severity === 'error')
   if (errors.length) printFindings(errors, sources)
+  else if (!configurations.length) printFindings(findings, sources)
   for (const { configuration, text } of configurations) {
     if (!configuration) continue
     const used = variablesUsed(text, env)

@@ -6,11 +6,13 @@ import { notText } from '../text/index.ts'
 const WRITER_TIMEOUT = 3000
 const PAUSE = 10
 
-const REASONS: Record<string, string> = {
+/** Why a file cannot be read, by the code of the error. */
+export const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EISDIR: 'it is a folder',
   EACCES: 'permission denied',
   ENOTDIR: 'a part of its path is not a folder',
+  ELOOP: 'the symbolic links of its path form a loop',
 }
 
 /**

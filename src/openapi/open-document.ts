@@ -114,7 +114,11 @@ export function parseText(given: Source): { value: Json } | { findings: Finding[
     const faults = doc.errors
       // Maximum faults reported, as later ones often follow from the first.
       .slice(0, 5)
-      .map(({ message, pos }) => fault(source, lowerFirst(message).replace(/\.$/, ''), ...pos))
+      .map(({ code, message, pos }) => {
+        const isSecond = code === 'MULTIPLE_DOCS'
+        const shown = isSecond ? 'a second document starts here' : lowerFirst(message).replace(/\.$/, '')
+        return fault(source, shown, ...pos, isSecond ? 'Import each from a file of its own' : undefined)
+      })
     return { findings: ofJson ? [ofJson] : faults }
   } catch (error) {
     const deep = error instanceof RangeError

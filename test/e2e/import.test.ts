@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -161,9 +161,15 @@ test('what cannot be read is told, with exit code 1 for what it says and 2 for t
     other.stderr,
     'plantgw: - is not an OpenAPI description: the top level has neither `openapi` nor `swagger`\n',
   )
+  const several = await of('openapi: 3.0.0\n---\nopenapi: 3.0.0\n')
+  assert.match(several.stderr, /^<stdin>:2:1: error: a second document starts here /)
   const nothing = await of(JSON.stringify(document({ '/a': { trace: {} } })))
   assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
+  const links = temporaryFolder(t)
+  const loop = join(links, 'loop')
+  symlinkSync(loop, loop)
   for (const [from, message] of [
+    [loop, /the symbolic links of its path form a loop/],
     ['nosuch.json', /no such file/],
     ['.', /it is a folder/],
     ['ftp://example.com/x', /give a file, or an HTTP or HTTPS URL/],

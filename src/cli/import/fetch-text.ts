@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { notPlain } from '../../config/plain-file.ts'
 import { ENCODINGS, fetchOnce, guardsOfCommands, NetFault } from '../../net/index.ts'
 import { notText } from '../../text/index.ts'
+import { REASONS } from '../read-in-time.ts'
 
 /** A text, and its final location. */
 interface Fetched {
@@ -33,9 +34,7 @@ export async function fetchText(from: string): Promise<Fetched> {
     return { text: await readText(createReadStream(from), from) }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new Error(`cannot read ${from}: no such file`)
-    if (code === 'EISDIR') throw new Error(`cannot read ${from}: it is a folder`)
-    throw code === undefined ? error : new Error(`cannot read ${from}: ${message}`)
+    throw code === undefined ? error : new Error(`cannot read ${from}: ${REASONS[code] ?? message}`)
   }
 }
 
