@@ -26,7 +26,8 @@ const found = circles(imports(sources))
 console.log(`\nCircles at run time: ${found.length}; with types: ${circles(imports(sources, true)).length}`)
 for (const members of found) console.log(`  ${members.join(' ')}`)
 
-const BOUND = /\bconst [A-Z0-9_]*(?:MAX|LONGEST|LIMIT|TIMEOUT|PATIENCE|TIME|INTERVAL)[A-Z0-9_]*\b/g
+const BOUND =
+  /\bconst (?:[A-Z0-9]+_)*(?:MAX|LONGEST|LIMIT|TIMEOUT|PATIENCE|TIME|INTERVAL)S?(?:_[A-Z0-9]+)*\b/g
 console.log(
   `Constants that bound something: ${sources.flatMap(({ text }) => text.match(BOUND) ?? []).length}`,
 )
