@@ -4,7 +4,7 @@ import type { ServerLogin } from '../../credentials/oauth/server-login.ts'
 import { printableLines } from '../../text/index.ts'
 import { untilInterrupted, wholeNumber } from '../options.ts'
 import { settingsOption } from '../settings.ts'
-import { Loopback, openBrowser } from './login.ts'
+import { Loopback, showLogin } from './login.ts'
 import { withServerLogin } from './server-logins.ts'
 
 interface LoginFlags {
@@ -12,9 +12,6 @@ interface LoginFlags {
   redirectPort: number
   browser: boolean
 }
-
-/** Milliseconds allowed for a person to log in. */
-const LOGIN_TIMEOUT = 300_000
 
 export function loginCommand(exit: (code: number) => void): Command {
   return new Command('login')
@@ -48,16 +45,8 @@ async function logIn(
       clientMetadataUrl: clientDocumentUrl(publicUrl),
       isTransient: true,
     })
-    process.stderr.write(`Log in at this address:\n${printableLines(attempt.url)}\n`)
-    if (browser) openBrowser(new URL(attempt.url))
-    const back = await untilInterrupted((interrupted) => {
-      const limit = AbortSignal.any([interrupted, AbortSignal.timeout(LOGIN_TIMEOUT)])
-      return loopback.wait(attempt.state, limit).catch(() => {
-        throw new Error(
-          interrupted.aborted ? 'cancelled' : `no login within ${LOGIN_TIMEOUT / 60_000} minutes`,
-        )
-      })
-    })
+    showLogin(new URL(attempt.url), browser)
+    const back = await untilInterrupted((interrupted) => loopback.wait(attempt.state, interrupted))
     await back.conclude((said) => login.finish(attempt, said))
     const { name } = login.server
     process.stdout.write(printableLines(`logged in to ${name} at ${attempt.metadata.issuer}\n`))

@@ -161,11 +161,10 @@ class Person {
     this.loopback = await this.listen()
     try {
       if ((await auth(provider, options)) === 'AUTHORIZED') return
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(300_000)])
-      const back = await this.loopback.wait(this.state, limit).catch(async (error) => {
+      const back = await this.loopback.wait(this.state, signal).catch(async (error) => {
         // An authorization server that has forgotten the client reports it only in the browser.
         await login.save({ client: undefined })
-        throw signal.aborted ? error : new Error(`no login within 5 minutes`)
+        throw error
       })
       await back.conclude(async (said) => auth(provider, { ...options, ...this.codeOf(said) }))
     } finally {
@@ -251,8 +250,7 @@ class Person {
     // Refreshing failed, and there is no listener yet for the redirect.
     if (!this.loopback) return
     if (!/^https?:$/.test(url.protocol)) throw new Error(`the login page ${url.href} is not a web page`)
-    process.stderr.write(`Log in at this address:\n${printableLines(url.href)}\n`)
-    if (this.flags.browser) openBrowser(url)
+    showLogin(url, this.flags.browser)
   }
 
   /** The authorization code; accepted only from the server that was asked (RFC 9207). */
@@ -280,6 +278,12 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
+/** Shows a person the address of a login. */
+export function showLogin(url: URL, opens: boolean): void {
+  process.stderr.write(`Log in at this address:\n${printableLines(url.href)}\n`)
+  if (opens) openBrowser(url)
+}
+
 /** Opens a page in the user's browser if possible; the URL is also printed. */
 export function openBrowser({ href }: URL): void {
   const [command = 'xdg-open', ...args] = OPENERS[process.platform] ?? []
@@ -288,6 +292,8 @@ export function openBrowser({ href }: URL): void {
     .unref()
 }
 
+/** Time for a person to log in. */
+const MINUTES = 5
 const ORIGIN = 'http://127.0.0.1'
 const PATH = '/callback'
 const PAGE = (text: string) =>
@@ -343,12 +349,17 @@ export class Loopback {
     return `http://127.0.0.1:${this.port}${PATH}`
   }
 
-  /** Waits for the authorization response; responses with another `state` are ignored. */
-  wait(state: string, signal: AbortSignal): Promise<Back> {
+  /**
+   * Waits for the authorization response; responses with another `state` are ignored.
+   * @throws Error `cancelled`, or after the time that a person has
+   */
+  wait(state: string, cancelled: AbortSignal): Promise<Back> {
     const { server } = this
+    const signal = AbortSignal.any([cancelled, AbortSignal.timeout(MINUTES * 60_000)])
     let isHere = false
     return new Promise((resolve, reject) => {
-      const abort = () => reject(signal.reason)
+      const abort = () =>
+        reject(new Error(cancelled.aborted ? 'cancelled' : `no login within ${MINUTES} minutes`))
       if (signal.aborted) abort()
       signal.addEventListener('abort', abort, { once: true })
       server.on('request', ({ method, url = '' }, response) => {
