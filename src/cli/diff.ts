@@ -54,13 +54,7 @@ export function diffCommand(exit: (code: number) => void): Command {
     .addOption(formatOption())
     .action(
       async (name: string | undefined, from: string | undefined, to: string | undefined, flags: DiffFlags) =>
-        exit(
-          await diff(name, {
-            ...flags,
-            ...(from !== undefined && { from }),
-            ...(to !== undefined && { to }),
-          }),
-        ),
+        exit(await diff(name, { ...flags, from: from ?? flags.from, to: to ?? flags.to })),
     )
 }
 
@@ -78,8 +72,8 @@ async function diff(name: string | undefined, flags: DiffFlags): Promise<number>
 }
 
 async function diffReload(flags: DiffFlags): Promise<number> {
-  const { settings } = loadSettings(flags.settings)
-  if (!settings) return 1
+  const { settings, code } = loadSettings(flags.settings)
+  if (!settings) return code
   const answer = await askAdmin<Answer>(flags.url ?? adminUrlOf(settings), '/_diff', settings)
   const { configurations, refused } = answer
   process.stdout.write(flags.format === 'json' ? jsonText(answer) : printableLines(printed(answer)))

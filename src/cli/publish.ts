@@ -29,8 +29,8 @@ export function publishCommand(exit: (code: number) => void): Command {
 
 /** Exit codes: 0 success, 1 the registry would refuse it. */
 async function publish(prefix: string | undefined, flags: PublishFlags): Promise<number> {
-  const { settings } = loadSettings(flags.settings)
-  if (!settings) return 1
+  const { settings, code } = loadSettings(flags.settings)
+  if (!settings) return code
   if (!settings.storage)
     throw new Error('the settings have no `storage`: give those of the gateway by --settings')
   if (settings.publicUrl === undefined)

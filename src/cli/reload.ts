@@ -21,8 +21,8 @@ export function reloadCommand(exit: (code: number) => void): Command {
 
 /** Notifies the gateways; 1 if one that answers reports a refusal or an error. */
 async function reload(name: string | undefined, flags: ReloadFlags): Promise<number> {
-  const { settings, wrongUse } = loadSettings(flags.settings, flags)
-  if (!settings) return wrongUse ? 2 : 1
+  const { settings, code } = loadSettings(flags.settings, flags)
+  if (!settings) return code
   const { line, fault } = await notify(notifierOf(settings, flags), name)
   process.stdout.write(`${printable(line)}\n`)
   if (fault !== undefined) process.stderr.write(`plantgw: ${printableLines(fault)}\n`)

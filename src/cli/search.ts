@@ -45,8 +45,8 @@ export function searchCommand(exit: (code: number) => void): Command {
 
 /** Exit codes: 0 found, 1 nothing found or files with errors. */
 async function search(target: string, queries: readonly string[], flags: SearchFlags): Promise<number> {
-  const { settings, wrongUse } = loadSettings(flags.settings)
-  if (!settings) return wrongUse ? 2 : 1
+  const { settings, code } = loadSettings(flags.settings)
+  if (!settings) return code
   const tools = await toolsOf(target, flags, settings)
   if (!tools) return 1
   const { group } = flags

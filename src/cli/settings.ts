@@ -37,13 +37,13 @@ export function settingsSource(file: string | undefined): Source | undefined {
 
 /**
  * The settings of file, environment and flags; findings are printed.
- * @returns no settings if there are errors; `wrongUse`: an error is in a flag or variable instead of the file
+ * @returns no settings if there are errors; `code`: the exit code for them, 2 if one is in a flag or variable instead of the file
  * @throws Error with the reason, if the file is unreadable
  */
 export function loadSettings(
   file: string | undefined,
   flags: SettingsFlags = {},
-): { settings: Settings | undefined; wrongUse: boolean; file: string | undefined } {
+): { settings: Settings | undefined; code: 1 | 2; file: string | undefined } {
   const source = settingsSource(file)
   const { settings, findings } = readSettings(source, process.env, flags)
   if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
@@ -51,7 +51,7 @@ export function loadSettings(
   return {
     file: source?.file,
     settings: failed ? undefined : settings,
-    wrongUse: failed && findings.some((found) => found.file !== source?.file),
+    code: findings.some((found) => found.file !== source?.file) ? 2 : 1,
   }
 }
 

@@ -27,8 +27,8 @@ export function tailCommand(exit: (code: number) => void): Command {
 }
 
 async function tail(flags: TailFlags): Promise<number> {
-  const { settings, wrongUse } = loadSettings(flags.settings, flags)
-  if (!settings) return wrongUse ? 2 : 1
+  const { settings, code } = loadSettings(flags.settings, flags)
+  if (!settings) return code
   const page = adminPage(flags.url ?? adminUrlOf(settings), at('events'))
   const token = settings.admin?.token
   const options: RequestOptions = {

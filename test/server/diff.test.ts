@@ -80,4 +80,8 @@ a reload would make generation 2
   assert.match(refused.stderr, /requires the admin token/)
   const nobody = await run(t, ['diff', '--url', `http://127.0.0.1:${await freePort()}`])
   assert.match(nobody.stderr, /refused the connection.*Is the gateway running\?/)
+  for (const words of [['diff'], ['reload'], ['config', 'list'], ['publish'], ['connect', 'cursor']]) {
+    const wrong = await run(t, words, { cwd: folder, env: { PLANTGW_PORT: 'x' } })
+    assert.deepEqual([wrong.code, /`port` must be an integer/.test(wrong.stderr)], [2, true], words.join(' '))
+  }
 })

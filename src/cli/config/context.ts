@@ -52,8 +52,8 @@ export async function withStore(
   work: (context: StoreContext) => Promise<number>,
 ): Promise<number> {
   const { settings: file } = flags
-  const { settings } = loadSettings(file)
-  if (!settings) return 1
+  const { settings, code } = loadSettings(file)
+  if (!settings) return code
   if (!settings.storage)
     throw new Error(
       file === undefined

@@ -9,8 +9,8 @@ import { meant, refuse, type StoreFlags, withStore } from './context.ts'
 
 export interface StoreDiffFlags extends StoreFlags {
   file?: string[]
-  from?: string
-  to?: string
+  from?: string | undefined
+  to?: string | undefined
 }
 
 /** One side of a comparison; undefined: missing. */

@@ -73,8 +73,8 @@ function variableName(given: string): string {
 }
 
 async function connect(name: ClientName, prefixes: readonly string[], flags: ConnectFlags): Promise<number> {
-  const { settings } = loadSettings(flags.settings)
-  if (!settings) return 1
+  const { settings, code } = loadSettings(flags.settings)
+  if (!settings) return code
   const client = clientOf(name)
   if (flags.remove) return disconnect(name, prefixes, flags, settings)
   const endpoints = await endpointsOf(prefixes, flags, settings)

@@ -26,8 +26,8 @@ export async function withServerLogin(
   file: string | undefined,
   work: (login: ServerLogin, settings: Settings) => Promise<number>,
 ): Promise<number> {
-  const { settings } = loadSettings(file)
-  if (!settings) return 1
+  const { settings, code } = loadSettings(file)
+  if (!settings) return code
   if (!settings.vault)
     throw new Error(
       'the settings have no `vault`, which keeps logins: add `vault: { key: "${PLANTGW_VAULT_KEY}" }`, and set the variable to what `openssl rand -base64 32` prints',

@@ -89,8 +89,8 @@ async function serve(given: readonly string[], flags: ServeFlags): Promise<numbe
   if (flags.prefix !== undefined && !flags.stdio)
     throw new Error('--prefix chooses what --stdio serves: add --stdio')
   const output = flags.stdio ? takeOutput() : undefined
-  const { settings: read, wrongUse } = loadSettings(flags.settings, flags)
-  if (!read) return wrongUse ? 2 : 1
+  const { settings: read, code } = loadSettings(flags.settings, flags)
+  if (!read) return code
   const settings = output ? withoutPorts(read, flags) : read
 
   const paths = given.length || settings.storage ? given : usualFolder(settings, flags)
