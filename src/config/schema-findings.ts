@@ -152,13 +152,14 @@ function typeHint(type: string | string[], data: unknown, path: Path, schema: Sc
     return /^-\S/.test(first) ? 'Write a space after each `-`' : 'Put `- ` before each item'
   }
   if (type === 'object') return `Write it as \`key: value\` lines${such}`
+  if (type === 'boolean') return 'Write `true` or `false`'
   if (typeof data === 'object' && data !== null && path.length > 0) {
     // `{{…}}` without quotes is a key that YAML cannot hold, which leaves an empty object.
     if (Object.keys(data).length === 0) return 'Put a value that starts with a template in quotes'
     const example = examples?.length ? `, such as \`${String(examples[0])}\`` : ''
     return `Write a string${example}; a string that starts with \`{\` or \`[\` needs quotes`
   }
-  return type === 'boolean' ? 'Write `true` or `false`' : `Write ${describeType(type)}`
+  return `Write ${describeType(type)}`
 }
 
 /** A value in one line of YAML. */

@@ -242,17 +242,19 @@ export function checkLiteralText(
   }
   if (!isUrl || (path.at(-1) !== 'endpoint' && phase !== 'base')) return
   for (const { text, start } of nodes)
-    for (const { index, 0: blank } of text.matchAll(/\s+/g)) {
+    for (const { index, 0: blank } of text.matchAll(/\s+|#/g)) {
       const at = start + index
       // An unparsable action, blanked.
       if (!subject.source.startsWith(blank, at)) continue
       const isEnd = subject.source.slice(0, at).trim() === '' || subject.source.slice(at).trim() === ''
       if (isEnd || /\{\{[^{}]*:?=[^{}]*\}\}$/.test(subject.source.slice(Math.max(0, at - 200), at))) continue
+      const isFragment = blank === '#'
+      const inside = blank.includes('\n') ? 'a line break inside the URL' : 'a space inside the URL'
       report({
         code: 'template-literal',
         at: { start: at, end: at + blank.length },
-        message: blank.includes('\n') ? 'a line break inside the URL' : 'a space inside the URL',
-        hint: 'Remove it, or write `%20`',
+        message: isFragment ? 'the URL from its `#` on is not sent' : inside,
+        hint: `Remove it, or write \`${isFragment ? '%23' : '%20'}\``,
       })
     }
 }
