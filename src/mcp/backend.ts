@@ -31,12 +31,7 @@ export interface Backend {
    * Finds the server for a stateless request (2026-07-28). An `HttpResponse`: the request is already answered and logged.
    * @param text of the request as received
    */
-  stateless(
-    context: RequestContext,
-    request: Request,
-    text: string,
-    from: StatelessRoute,
-  ): Promise<StatelessFound>
+  stateless(context: RequestContext, request: Request, text: string): Promise<StatelessFound>
 }
 
 export type Migrated = BackendSession | Fault | undefined
@@ -103,9 +98,6 @@ export interface StatelessServer {
   /** Answers a request; a rejection becomes an internal error. */
   request(call: Call): Promise<Answer>
 }
-
-/** Where a stateless request came. */
-export type StatelessRoute = { readonly caller: string | undefined }
 
 /** An open stream or answer that needs keep-alive comments. */
 export interface KeptStream {

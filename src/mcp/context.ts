@@ -27,7 +27,7 @@ export interface RequestContext {
   /** Headers of every answer: CORS, request id. */
   readonly replyHeaders: ResponseHeaders
   readonly requestId: string
-  /** Identity, if the route authenticates callers. */
+  /** Identity, if the route authenticates callers; sessions are bound to it. */
   readonly caller?: string | undefined
   /** Name for the log, if different from `caller`. */
   readonly callerName?: string | undefined

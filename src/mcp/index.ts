@@ -10,7 +10,6 @@ export type {
   Migrated,
   Opened,
   StatelessFound,
-  StatelessRoute,
   StatelessServer,
 } from './backend.ts'
 export type { Call, Pipeline } from './call.ts'

@@ -16,15 +16,16 @@ import type { Endpoint, HttpContext } from './http-context.ts'
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   mcp: {
     allow: 'POST, GET, DELETE, OPTIONS',
-    serve: async (context, registry) => serveMcp(context, mcpEndpoint(context, registry)),
+    serve: async (context, registry) => serveMcp(context, mcpEndpoint(context.route, registry)),
   },
   sse: {
     allow: 'GET, OPTIONS',
-    serve: (context, registry) => serveSse(context, mcpEndpoint(context, registry), messagesAt(context)),
+    serve: (context, registry) =>
+      serveSse(context, mcpEndpoint(context.route, registry), messagesAt(context)),
   },
   message: {
     allow: 'POST, OPTIONS',
-    serve: (context, registry) => serveMessage(context, mcpEndpoint(context, registry)),
+    serve: (context, registry) => serveMessage(context, mcpEndpoint(context.route, registry)),
   },
 }
 
@@ -36,11 +37,10 @@ function messagesAt({ outerPrefix, route, path }: HttpContext): string {
 }
 
 export function mcpEndpoint(
-  { route, caller }: Pick<HttpContext, 'route' | 'caller'>,
+  { prefix, backend, callLog, pipeline }: Route,
   registry: SessionRegistry,
 ): McpEndpoint {
-  const { prefix, backend, callLog, pipeline } = route
-  return { prefix, registry, caller, backend: backend as Backend, callLog, pipeline }
+  return { prefix, registry, backend: backend as Backend, callLog, pipeline }
 }
 
 /**

@@ -163,10 +163,8 @@ export class HttpContext extends HttpRequestHead implements RequestContext, Step
   sessionId(): string | undefined {
     // The older transport sends it in the query.
     const named = this.headers['mcp-session-id'] ?? this.parameter('sessionId')
-    const { registry, caller, route } = this
-    return named === undefined
-      ? undefined
-      : sessionIdOf(this, { registry, prefix: route.prefix, caller }, named)
+    const { registry, route } = this
+    return named === undefined ? undefined : sessionIdOf(this, { registry, prefix: route.prefix }, named)
   }
 
   readonly query = () => this.c.req.query()

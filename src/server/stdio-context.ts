@@ -146,7 +146,7 @@ export function connectStdio(
   return new StdioConnection({
     endpoint() {
       const route = routeNow()
-      return route && mcpEndpoint({ route, caller: undefined }, registry)
+      return route && mcpEndpoint(route, registry)
     },
     async arrive(line) {
       last = routeNow() ?? last

@@ -32,6 +32,8 @@ const PREFIX = 'approval.'
 /** Key of the question in `inputRequests`. */
 const KEY = 'approval'
 
+type Approvals = Endpoint['registry']['approvals']
+
 /** A request for the backend, and the client's answer. */
 export interface Resumed {
   request: Request
@@ -56,7 +58,8 @@ export async function resumeApproval(
   const { replicas } = context
   const handle = replicas ? await stateOf(replicas, named, text, request.id) : named
   if (handle instanceof HttpResponse) return handle
-  const parked = handle !== undefined && endpoint.registry.approvals.take(handle, boundTo(request, endpoint))
+  const parked =
+    handle !== undefined && endpoint.registry.approvals.take(handle, boundTo(request, context, endpoint))
   if (!parked) return unknown()
   const { approved, inner } = parked
   if (approved) return { request: withState(request, inner, inputResponses), approval: 'accepted' }
@@ -72,7 +75,7 @@ export async function resumeApproval(
 export function askStateless(
   call: Call,
   params: JsonObject,
-  endpoint: Endpoint,
+  approvals: Approvals,
 ): ElicitationOutcome | Answer {
   const capabilities = metaOf(call.request.params)[CLIENT_CAPABILITIES]
   if (!isObject(capabilities) || !declares(capabilities, ELICITATION)) {
@@ -80,7 +83,7 @@ export function askStateless(
     call.approval = 'unavailable'
     return errorAnswer(call, error, { outcome: 'refused', failure: error.message, denied: 'approval' })
   }
-  const requestState = park(call, endpoint, { approved: false }, unanswered(call))
+  const requestState = park(call, approvals, { approved: false }, unanswered(call))
   if (requestState === undefined)
     return {
       outcome: 'unavailable',
@@ -102,11 +105,11 @@ function unanswered(call: Call): () => void {
 }
 
 /** The answer to an approved call; if the server asks for more input, the approval is kept for the retry. */
-export function keepsApproval(call: Call, endpoint: Endpoint, answer: Answer): Answer {
+export function keepsApproval(call: Call, answer: Answer, approvals: Approvals): Answer {
   if (!answer.text?.includes('"input_required"')) return answer
   return withResult(answer, (result) => {
     if (result.resultType !== 'input_required') return undefined
-    const requestState = park(call, endpoint, { approved: true, inner: result.requestState })
+    const requestState = park(call, approvals, { approved: true, inner: result.requestState })
     // If it cannot be stored, the person is asked again.
     return requestState === undefined ? undefined : { ...result, requestState }
   })
@@ -114,20 +117,19 @@ export function keepsApproval(call: Call, endpoint: Endpoint, answer: Answer): A
 
 /** Stores a call; returns its `requestState`, or undefined if too many calls of the same quota key wait. */
 function park(
-  { context, request }: Call,
-  endpoint: Endpoint,
+  { context, request, callLog }: Call,
+  approvals: Approvals,
   parked: ParkedCall,
   onUnanswered = () => {},
 ): string | undefined {
-  const { approvals } = endpoint.registry
   const { quotaKey } = context.lease
   if (approvals.count(quotaKey) >= MAX_QUESTIONS) return undefined
-  const handle = approvals.add(parked, boundTo(request, endpoint), quotaKey, onUnanswered)
+  const handle = approvals.add(parked, boundTo(request, context, callLog), quotaKey, onUnanswered)
   return PREFIX + (context.replicas?.seal(handle) ?? handle)
 }
 
 /** Digest of prefix, caller and call. */
-function boundTo(request: Request, { prefix, caller }: Endpoint): string {
+function boundTo(request: Request, { caller }: RequestContext, { prefix }: Pick<Endpoint, 'prefix'>): string {
   return digestOfRequest(request, [prefix, caller ?? null])
 }
 

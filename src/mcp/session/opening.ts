@@ -20,8 +20,9 @@ export function beginSession(
   endpoint: Endpoint,
   facts: Pick<SessionFacts, 'revision' | 'onStream'>,
 ): Session | LimitName | Fault {
+  const { caller } = context
   const { quotaKey } = context.lease
-  const { registry, prefix, caller, callLog, backend } = endpoint
+  const { registry, prefix, callLog, backend } = endpoint
   const mark = context.replicas?.mark()
   const session = registry.openSession({ prefix, caller, quotaKey, mark, ...facts }, callLog)
   if (typeof session === 'string') return session

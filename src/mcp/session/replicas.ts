@@ -45,8 +45,8 @@ export type Located =
 
 /** Finds the session or replica of a client's session id. */
 export function locate(context: RequestContext, endpoint: Endpoint, named: string): Located {
-  const { registry, prefix, caller } = endpoint
-  const { replicas } = context
+  const { registry, prefix } = endpoint
+  const { replicas, caller } = context
   if (!replicas) {
     const session = registry.session(named, prefix, caller)
     return session && { session }
@@ -70,11 +70,10 @@ export function locate(context: RequestContext, endpoint: Endpoint, named: strin
 
 /** The session that a client names, if known here. */
 export function localSession(
-  { replicas }: RequestContext,
-  endpoint: Endpoint,
+  { replicas, caller }: RequestContext,
+  { registry, prefix }: Endpoint,
   named: string,
 ): Session | undefined {
-  const { registry, prefix, caller } = endpoint
   const id = replicas ? replicas.read(named)?.id : named
   return id === undefined ? undefined : registry.session(id, prefix, caller)
 }
@@ -83,8 +82,8 @@ export function localSession(
  * The gateway's internal id of the session that a client names; undefined: not opened for this caller by any replica.
  */
 export function sessionIdOf(
-  { replicas }: Pick<RequestContext, 'replicas'>,
-  { registry, prefix, caller }: Pick<Endpoint, 'registry' | 'prefix' | 'caller'>,
+  { replicas, caller }: Pick<RequestContext, 'replicas' | 'caller'>,
+  { registry, prefix }: Pick<Endpoint, 'registry' | 'prefix'>,
   named: string,
 ): string | undefined {
   return replicas ? replicas.read(named)?.id : registry.session(named, prefix, caller)?.id
@@ -93,15 +92,16 @@ export function sessionIdOf(
 /** Resumes a session opened by another replica, if the backend can. */
 function resume(
   context: RequestContext,
-  { registry, prefix, caller, backend, callLog }: Endpoint,
+  { registry, prefix, backend, callLog }: Endpoint,
   ticket: Ticket,
   local: Session | undefined,
 ): Session | undefined {
   if (local?.backendSession.backend === backend) return local
   const { kind, id, revision, owner } = ticket
   if (kind === 'held' || !isSessionRevision(revision)) return undefined
-  const { quotaKey } = context.lease
-  const mark = context.replicas?.mark()
+  const { caller, lease, replicas } = context
+  const { quotaKey } = lease
+  const mark = replicas?.mark()
   const facts = { id, prefix, caller, quotaKey, revision, owner, onStream: false, mark }
   const session = local ?? registry.resume(facts, callLog)
   if (session && !local) session.listing = listingOf(context)

@@ -80,7 +80,7 @@ export async function answerStateless<Sent>(
   const { request, visited } = withoutVisit(own)
   // Kept results need no server.
   const isOwn = context.results !== undefined && readsResult(request)
-  const found = isOwn ? NO_SERVER : await endpoint.backend.stateless(context, request, text, endpoint)
+  const found = isOwn ? NO_SERVER : await endpoint.backend.stateless(context, request, text)
   if (found instanceof HttpResponse) return found
   const server = found instanceof Fault ? unreachable(found) : found
   if (method === 'subscriptions/listen' && !takesEvents(context.headers.accept))
@@ -165,9 +165,9 @@ class StatelessCall extends Call implements KeptStream, Listener {
 
   get viewer(): Viewer {
     const { context } = this
-    const { backend, caller } = this.endpoint
+    const { backend } = this.endpoint
     // A stateless request has no session, so all anonymous callers share a list.
-    const key = JSON.stringify([caller ?? null, backend.viewerOf?.(context) ?? null])
+    const key = JSON.stringify([context.caller ?? null, backend.viewerOf?.(context) ?? null])
     return { of: backend, among: backend, key, kind: 'stateless' }
   }
 
@@ -179,7 +179,7 @@ class StatelessCall extends Call implements KeptStream, Listener {
   }
 
   async ask(params: JsonObject): Promise<ElicitationOutcome | Answer> {
-    return askStateless(this, params, this.endpoint)
+    return askStateless(this, params, this.endpoint.registry.approvals)
   }
 
   override async visit(params: JsonObject): Promise<ElicitationOutcome | Answer> {
@@ -189,15 +189,15 @@ class StatelessCall extends Call implements KeptStream, Listener {
   }
 
   override keepApproval(answer: Answer): Answer {
-    return keepsApproval(this, this.endpoint, answer)
+    return keepsApproval(this, answer, this.endpoint.registry.approvals)
   }
 
   async inquire(method: string, params: JsonObject): Promise<JsonObject | Fault> {
-    const { context, endpoint } = this
+    const { context } = this
     const _meta = omit(metaOf(this.request.params), 'progressToken', LOG_LEVEL)
     const request = ownRequest(method, { ...params, _meta })
     const text = stringify(request.raw)
-    const server = await endpoint.backend.stateless(context, request, text, endpoint)
+    const server = await this.endpoint.backend.stateless(context, request, text)
     if (server instanceof Fault) return server
     if (server instanceof HttpResponse) return NO_ANSWER
     return new OwnCall(this, request, text, server).response()

@@ -14,7 +14,6 @@ import {
   type Request,
   type RequestContext,
   type StatelessFound,
-  type StatelessRoute,
 } from '../../mcp/index.ts'
 import type { BreakerState, Guards, Resilience } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -180,8 +179,7 @@ function sharingOf({ upstream }: UpstreamServer, protocol: Protocol): Sharing {
 function placeOf(
   sharing: readonly Sharing[],
   key: string,
-  { headers }: RequestContext,
-  { caller }: StatelessRoute,
+  { headers, caller }: RequestContext,
 ): (string | null)[] | undefined {
   const name = headers[SESSION_NAME]
   if (sharing.includes('each') && caller === undefined && name === undefined) return undefined
@@ -285,12 +283,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     return this.sessionContext.keyOf(context)
   }
 
-  async stateless(
-    context: RequestContext,
-    given: Request,
-    text: string,
-    endpoint: StatelessRoute,
-  ): Promise<StatelessFound> {
+  async stateless(context: RequestContext, given: Request, text: string): Promise<StatelessFound> {
     if (this.retired) return REPLACED
     this.sessions.watch()
     // A subscription is unlimited in time, so it is not counted.
@@ -304,7 +297,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const [first] = resolved as [Resolved]
     const protocol = singleServer && (await singleServer.protocol(first, given.params))
     if (protocol instanceof Fault && !protocol.login) return protocol
-    const answer = await this.inPlace(context, given, text, endpoint, resolved)
+    const answer = await this.inPlace(context, given, text, resolved)
     if (answer) return answer
     // With search, lists are cached for each caller.
     const searches = listingOf(context) !== undefined
@@ -312,7 +305,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       singleServer && protocol
         ? singleServer.bridge(protocol, first, searches)
         : new AggregateStateless(this.aggregated(resolved), given.params)
-    return this.statelessRequest(context, given, text, endpoint, server, first)
+    return this.statelessRequest(context, given, text, server, first)
   }
 
   status(): ProxyStatus {
@@ -490,13 +483,12 @@ class ProxyBackend implements McpProxy, ServerUser {
     context: RequestContext,
     given: Request,
     text: string,
-    route: StatelessRoute,
     resolved: readonly Resolved[],
   ): Promise<HttpResponse | undefined> {
     const { replicas, lease } = context
     // A continued call is routed by its `requestState`.
     if (!replicas?.sharesServers || given.params.requestState !== undefined) return undefined
-    const place = placeOf(await this.sharing(resolved, given.params), keyOf(resolved), context, route)
+    const place = placeOf(await this.sharing(resolved, given.params), keyOf(resolved), context)
     const elsewhere = place && replicas.fromOwner(stringify([...this.ids, ...place]), text, given.id)
     // A subscription is unlimited in time, so it is not counted.
     if (elsewhere && given.method === 'subscriptions/listen') lease.uncount()
@@ -520,16 +512,15 @@ class ProxyBackend implements McpProxy, ServerUser {
     { replicas }: RequestContext,
     given: Request,
     text: string,
-    { caller }: StatelessRoute,
     server: Stateless,
     resolved: Resolved,
   ): Promise<StatelessFound> {
     const { filter, view } = this.singleServer?.upstream ?? {}
-    if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
+    if (!replicas) return new StatelessRequest(server, given, resolved, filter, view)
     // A call that waits for input is kept in one replica.
     const request = await resumed(replicas, given, text)
     if (request instanceof HttpResponse) return request
-    return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter, view)
+    return new StatelessRequest(withStates(server, replicas), request, resolved, filter, view)
   }
 
   /** Renders the templates of every server for one caller. */

@@ -83,7 +83,6 @@ export class StatelessRequest implements StatelessServer {
     private readonly server: Stateless,
     private readonly given: Request,
     private readonly resolved: Resolved,
-    private readonly caller: string | undefined,
     private readonly filter: ToolFilter | undefined,
     private readonly view: ServerView | undefined,
   ) {}
@@ -114,11 +113,11 @@ export class StatelessRequest implements StatelessServer {
   }
 
   private callOf(call: Call, message: Request, onShaping?: UpstreamCall['onShaping']): UpstreamCall {
-    const { headers, lease, peer } = call.context
+    const { headers, caller, lease, peer } = call.context
     return {
       message,
       headers,
-      caller: this.caller,
+      caller,
       quotaKey: lease.quotaKey,
       peer,
       resolved: this.resolved,
