@@ -43,7 +43,6 @@ import {
   ProxySession,
   type ProxySessionOptions,
   ProxySessions,
-  type SessionContext,
 } from './session.ts'
 import { resumed, type Stateless, StatelessRequest, withStates } from './stateless.ts'
 
@@ -198,7 +197,6 @@ class ProxyBackend implements McpProxy, ServerUser {
   private readonly info: { name: string; version: string }
   private readonly sessions: ProxySessions
   private readonly owners = new KeptOwners()
-  private readonly sessionContext: SessionContext
   private retired = false
   /** Running stateless requests. */
   private statelessCalls = 0
@@ -217,70 +215,48 @@ class ProxyBackend implements McpProxy, ServerUser {
       for (const { server } of this.members) server.sweep()
     })
     this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
-    this.sessionContext = {
-      backend: this,
-      sessions: this.sessions,
-      varies: definitions.some(({ varies }) => varies),
-      perCaller: definitions.some(({ perCaller }) => perCaller),
-      isRetired: () => this.retired,
-      keyOf: (context) => {
-        const resolved = this.resolve(context)
-        return resolved instanceof Fault ? undefined : keyOf(resolved)
-      },
-    }
   }
 
   open(session: ClientSession, context: RequestContext): ProxySession | Fault {
-    if (this.retired) return REPLACED
-    const resolved = this.resolve(context)
-    if (resolved instanceof Fault) return resolved
-    return this.proxySession(session, resolved, context)
+    const options = this.sessionOptions(session, context)
+    return options instanceof Fault ? options : new ProxySession(session, options)
   }
 
   resume(session: ClientSession, context: RequestContext, ticket: Ticket): BackendSession | undefined {
     const { server, transport } = this.singleServer?.upstream.definition ?? {}
-    const resolved = this.resolve(context)
+    const options = this.sessionOptions(session, context)
     // A session continues only at the server where it was opened.
-    if (this.retired || resolved instanceof Fault || keyOf(resolved) !== ticket.key) return undefined
+    if (options instanceof Fault || keyOf(options.resolved) !== ticket.key) return undefined
     if (ticket.kind !== 'upstream' || transport?.messages !== 'requests') return undefined
     if (server?.isolation !== 'session') return undefined
-    const made = this.proxySession(session, resolved, context)
+    const made = new ProxySession(session, options)
     made.continue(ticket)
     return made
   }
 
   async migrate(session: ClientSession, context: RequestContext): Promise<Migrated> {
     const { backendSession } = session
-    if (backendSession instanceof ProxySession && backendSession.isMovable && this.context.together)
-      return this.resumeSession(backendSession, session, context)
-    const handshake = backendSession instanceof ProxySession ? backendSession.handshake : handshakeOf(session)
-    const made = this.open(session, context)
+    const before = backendSession instanceof ProxySession ? backendSession : undefined
+    const options = this.sessionOptions(session, context)
+    if (options instanceof Fault) return options
+    // Unchanged servers of several notice nothing.
+    if (before?.isMovable && this.context.together) {
+      await before.resume(options)
+      return before
+    }
+    const handshake = before ? before.handshake : handshakeOf(session)
+    const made = new ProxySession(session, options)
     // The client has not initialized yet.
-    if (made instanceof Fault || !handshake) return made
-    const opened = await made.migrate(
-      handshake,
-      backendSession instanceof ProxySession ? backendSession.restore() : [],
-    )
+    if (!handshake) return made
+    const opened = await made.migrate(handshake, before?.restore() ?? [])
     if (opened.ok) return made
     made.close(true)
     return new Fault('refused', 'The server was replaced, and the new one did not take the session')
   }
 
-  /** Continues a session with several servers; unchanged servers notice nothing. */
-  private async resumeSession(
-    served: ProxySession,
-    session: ClientSession,
-    context: RequestContext,
-  ): Promise<Migrated> {
-    if (this.retired) return REPLACED
-    const resolved = this.resolve(context)
-    if (resolved instanceof Fault) return resolved
-    await served.resume(this.sessionContext, resolved, this.sessionOptions(session, resolved, context))
-    return served
-  }
-
   viewerOf(context: RequestContext): string | undefined {
-    return this.sessionContext.keyOf(context)
+    const resolved = this.resolve(context)
+    return resolved instanceof Fault ? undefined : keyOf(resolved)
   }
 
   async stateless(context: RequestContext, given: Request, text: string): Promise<StatelessFound> {
@@ -390,23 +366,19 @@ class ProxyBackend implements McpProxy, ServerUser {
     await this.closed
   }
 
-  private proxySession(
-    session: ClientSession,
-    resolved: readonly Resolved[],
-    context: RequestContext,
-  ): ProxySession {
-    const options = this.sessionOptions(session, resolved, context)
-    return new ProxySession(this.sessionContext, session, resolved, options)
-  }
-
-  private sessionOptions(
-    session: ClientSession,
-    resolved: readonly Resolved[],
-    { replicas }: RequestContext,
-  ): ProxySessionOptions {
-    const { singleServer } = this
+  private sessionOptions(session: ClientSession, context: RequestContext): ProxySessionOptions | Fault {
+    if (this.retired) return REPLACED
+    const resolved = this.resolve(context)
+    if (resolved instanceof Fault) return resolved
+    const { singleServer, definitions } = this
     return {
-      shared: replicas !== undefined,
+      backend: this,
+      sessions: this.sessions,
+      varies: definitions.some(({ varies }) => varies),
+      perCaller: definitions.some(({ perCaller }) => perCaller),
+      isRetired: () => this.retired,
+      resolved,
+      shared: context.replicas !== undefined,
       resume: (...how) => (singleServer as UpstreamServer).resume(resolved[0] as Resolved, session, ...how),
       timeout: Math.max(...this.members.map(({ server }) => server.upstream.limits.timeout)),
       filter: singleServer?.upstream.filter,

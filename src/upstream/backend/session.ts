@@ -51,20 +51,6 @@ export interface Handshake {
   text: string
 }
 
-/** The parts of its backend that a session needs. */
-export interface SessionContext {
-  readonly backend: Backend
-  readonly sessions: ProxySessions
-  /** Whether a server's templates read the request. */
-  readonly varies: boolean
-  /** Whether each caller has its own credentials for one of the servers. */
-  readonly perCaller: boolean
-  /** Whether a reload has replaced the backend. */
-  isRetired(): boolean
-  /** Digest of the servers' template values for a caller. */
-  keyOf(context: RequestContext): string | undefined
-}
-
 /** The answer to a failed `initialize`. */
 function notOpened(fault: Fault, request: Request): Opened {
   const { text = '', ...answer } = faultAnswer({ request }, fault)
@@ -76,7 +62,18 @@ export function keyOf(resolved: readonly Resolved[]): string {
   return resolved.map(({ key }) => key).join()
 }
 
+/** The parts of its backend that a session needs, which a reload may replace. */
 export interface ProxySessionOptions {
+  backend: Backend
+  sessions: ProxySessions
+  /** Whether a server's templates read the request. */
+  varies: boolean
+  /** Whether each caller has its own credentials for one of the servers. */
+  perCaller: boolean
+  /** Whether a reload has replaced the backend. */
+  isRetired(): boolean
+  /** The servers' template values for the caller. */
+  resolved: readonly Resolved[]
   /** Creates the session with one or several servers. @param before the aggregate before a reload */
   open(events: UpstreamSessionEvents, restore: () => Restored[], before?: AggregateSession): UpstreamSession
   /** Continues the session that another replica opened with a server. */
@@ -99,8 +96,6 @@ const UNKNOWN = new Fault('lost', 'The session is unknown or has ended: send ini
 /** A client's session with proxied servers; its ids are passed on unchanged. */
 export class ProxySession implements BackendSession {
   readonly needsUniqueIds = true
-  backend: Backend
-  timeout: number
   /** The client's handshake, once accepted. */
   handshake: Handshake | undefined
   private readonly state = createLasting()
@@ -112,7 +107,7 @@ export class ProxySession implements BackendSession {
   private draining: NodeJS.Timeout | undefined
   private drained: Promise<void> | undefined
   private onClosed: (() => void) | undefined
-  private proxySessions: ProxySessions
+  private sessions: ProxySessions
   /** The other replicas, as the last request reached them. */
   private replicas: Replicas | undefined
   private readonly events: UpstreamSessionEvents = {
@@ -126,27 +121,29 @@ export class ProxySession implements BackendSession {
   }
 
   constructor(
-    private context: SessionContext,
     private readonly session: ClientSession,
-    private resolved: readonly Resolved[],
     private options: ProxySessionOptions,
   ) {
-    this.backend = context.backend
-    this.timeout = options.timeout
-    this.proxySessions = context.sessions
-    this.proxySessions.add(this, session)
+    this.sessions = options.sessions
+    this.sessions.add(this, session)
   }
 
+  get backend(): Backend {
+    return this.options.backend
+  }
+  get timeout(): number {
+    return this.options.timeout
+  }
   private get key(): string {
-    return keyOf(this.resolved)
+    return keyOf(this.options.resolved)
   }
 
   /** The caller's credentials may have changed. */
   admits(context: RequestContext): boolean {
-    const { varies, perCaller, keyOf } = this.context
+    const { varies, perCaller, backend } = this.options
     // With token context, each request brings the caller's newest token.
     if (!varies || (this.session.caller !== undefined && !perCaller)) return true
-    return keyOf(context) === this.key
+    return backend.viewerOf?.(context) === this.key
   }
 
   async initialize(_session: ClientSession, request: Request, text: string): Promise<Opened> {
@@ -202,7 +199,7 @@ export class ProxySession implements BackendSession {
     const begin = performance.now()
     const reply = await this.upstream?.request(sent, text, { trace, onReply })
     call.isOver = true
-    const server = this.options.view && this.resolved[0]
+    const server = this.options.view && this.options.resolved[0]
     call.onExchange?.(exchangeOf(server, sent, reply instanceof Fault ? reply : reply?.raw, begin))
     if (this.isRefused) return { ...faultAnswer(call, UNKNOWN), status: 404 }
     if (!reply || reply === CANCELLATION) return CANCELLED
@@ -267,8 +264,8 @@ export class ProxySession implements BackendSession {
 
   /** Moves it to the sessions of the backend that takes it over. */
   moveTo(sessions: ProxySessions): void {
-    this.proxySessions.remove(this)
-    this.proxySessions = sessions
+    this.sessions.remove(this)
+    this.sessions = sessions
     if (!this.closed) sessions.add(this, this.session)
   }
 
@@ -278,15 +275,11 @@ export class ProxySession implements BackendSession {
   }
 
   /** Continues after a reload; unchanged servers notice nothing. */
-  async resume(
-    context: SessionContext,
-    resolved: readonly Resolved[],
-    options: ProxySessionOptions,
-  ): Promise<void> {
+  async resume(options: ProxySessionOptions): Promise<void> {
     const before = this.upstream
     if (!(before instanceof AggregateSession)) return
-    this.moveTo(context.sessions)
-    Object.assign(this, { context, resolved, options, backend: context.backend, timeout: options.timeout })
+    this.moveTo(options.sessions)
+    this.options = options
     this.upstream = options.open(this.events, this.state.restore, before)
     if (this.upstream instanceof AggregateSession) await this.upstream.takeOver(before, DRAIN)
   }
@@ -319,11 +312,11 @@ export class ProxySession implements BackendSession {
   close(forGood: boolean): void {
     if (this.closed) return
     this.closed = true
-    this.proxySessions.remove(this)
+    this.sessions.remove(this)
     clearTimeout(this.draining)
     this.session.forgetQuestions(this)
     // Other replicas may continue the server's session, unless its client or a reload has ended it.
-    const isReplaced = this.context.isRetired() && this.session.owner === undefined
+    const isReplaced = this.options.isRetired() && this.session.owner === undefined
     this.upstream?.close(this.options.shared && !forGood && !isReplaced)
     this.state.forget()
     this.onClosed?.()
