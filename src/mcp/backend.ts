@@ -45,16 +45,11 @@ export interface BackendSession {
   /** Milliseconds without a message after which a call times out; undefined: the backend handles timeouts. */
   readonly timeout: number | undefined
   /** Answers `initialize`, and sets the session's revision. */
-  initialize(
-    session: ClientSession,
-    request: Request,
-    text: string,
-    context: RequestContext,
-  ): Opened | Promise<Opened>
+  initialize(session: ClientSession, request: Request, context: RequestContext): Opened | Promise<Opened>
   /** Answers a request; a rejection becomes an internal error. */
   request(call: Call): Promise<Answer>
   /** Takes a notification or response of the client. */
-  notify(message: Message, text: string): void
+  notify(message: Message): void
   /** Called when a call of this backend session has ended. */
   onSettled?(): void
   /** Whether a caller may use the session; absent: any caller whose identity matches the session's. */
@@ -130,7 +125,7 @@ export interface ClientSession {
   /** Lists declared as changeable to the client; undefined: unknown. */
   changeableLists: ReadonlySet<ListKind> | undefined
   /** Sends the client a request or notification of its server. */
-  deliver(message: Message, text: string, from: BackendSession): void
+  deliver(message: Message, from: BackendSession): void
   /** Drops the questions of a server that lost its state. */
   forgetQuestions(from: BackendSession): void
   /** Whether calls of a backend session are running. */

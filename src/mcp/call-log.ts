@@ -118,8 +118,8 @@ export class LoggedRequest {
   }
 }
 
-function withSpan({ kind, id, method, params, raw, via }: Request, span: Span): Request {
-  return { kind, id, method, params, raw, via, span }
+function withSpan({ kind, id, method, params, raw, received, via }: Request, span: Span): Request {
+  return { kind, id, method, params, raw, received, via, span }
 }
 
 /** Ends the span of a request, with the same facts as the log line. */

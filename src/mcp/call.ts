@@ -22,8 +22,6 @@ export interface Pipeline {
 export interface CallParts {
   readonly context: RequestContext
   readonly request: Request
-  /** The request as received, or its part of a batch. */
-  readonly text: string
   readonly revision: Revision
   readonly callLog: CallLog
   readonly pipeline: Pipeline
@@ -47,7 +45,6 @@ export interface Viewer {
 
 /** One request of one client, of any transport and revision. Middleware and backends see no more of it. */
 export abstract class Call extends LoggedRequest {
-  readonly text: string
   readonly pipeline: Pipeline
   /** Aborted when the answer is no longer needed. */
   readonly signal = new Cancellation()
@@ -60,9 +57,8 @@ export abstract class Call extends LoggedRequest {
   readonly interrupted: Promise<Answer>
   private interrupt!: (answer: Answer) => void
 
-  constructor({ context, request, text, revision, callLog, pipeline, sessionId }: CallParts) {
+  constructor({ context, request, revision, callLog, pipeline, sessionId }: CallParts) {
     super(request, context, revision, callLog, sessionId)
-    this.text = text
     this.pipeline = pipeline
     this.interrupted = new Promise((resolve) => {
       this.interrupt = resolve

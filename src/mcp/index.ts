@@ -43,7 +43,7 @@ export type { CallContents, Exchange, RecordedCall } from './recorded-call.ts'
 export { digestOfRequest, PendingInput, UNKNOWN_STATE } from './session/pending-input.ts'
 export { MAX_QUESTIONS } from './session/questions.ts'
 export { sessionIdOf, stateOf, unknownSession } from './session/replicas.ts'
-export { type Session, textOf } from './session/session.ts'
+export type { Session } from './session/session.ts'
 export {
   type PrefixSessions,
   SessionRegistry,

@@ -14,11 +14,10 @@ export class OwnCall extends Call {
   constructor(
     private readonly of: Call,
     request: Request,
-    text: string,
     private readonly server: { request(call: Call): Promise<Answer> },
   ) {
     const { context, revision, pipeline, sessionId } = of
-    super({ context, request, text, revision, pipeline, sessionId, callLog: silent(of.callLog) })
+    super({ context, request, revision, pipeline, sessionId, callLog: silent(of.callLog) })
   }
 
   /** The response as the client would see it. */

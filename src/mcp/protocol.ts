@@ -96,6 +96,13 @@ export function resourceNotFound(uri: string, revision: Revision): RpcError {
   return { code, message: 'Resource not found', data: { uri } }
 }
 
+/** The text of a value as received, for relaying. It is that of a message only while the message has this `raw`. */
+export interface Received {
+  raw: Json
+  text: string
+}
+
+/** A message, parsed once. */
 export type Message =
   | {
       kind: 'request'
@@ -103,14 +110,21 @@ export type Message =
       method: string
       params: JsonObject
       raw: JsonObject
+      received?: Received | undefined
       /** Trace span of the request, if traces are recorded. */
       span?: Span | undefined
       /** The discovery tool through which the client made this call. */
       via?: string | undefined
     }
-  | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
-  | { kind: 'response'; id: RequestId | null; raw: JsonObject }
-  | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }
+  | {
+      kind: 'notification'
+      method: string
+      params: JsonObject
+      raw: JsonObject
+      received?: Received | undefined
+    }
+  | { kind: 'response'; id: RequestId | null; raw: JsonObject; received?: Received | undefined }
+  | { kind: 'invalid'; id: RequestId | null; code: number; reason: string; received?: Received | undefined }
   /** A request that must not proceed, with the error to answer. */
   | { kind: 'refused'; id: RequestId; error: RpcError }
 
@@ -147,8 +161,13 @@ export function withoutNothing(raw: Json): Json {
   return empty.length ? { ...raw, params: omit(params, ...empty) } : raw
 }
 
-/** Classifies a JSON value as a JSON-RPC message; `reason` explains an invalid one. */
-export function readMessage(raw: Json): ReadMessage {
+/** Classifies a JSON value as a JSON-RPC message; `reason` explains an invalid one. @param text of `raw`, as received */
+export function readMessage(raw: Json, text?: string): ReadMessage {
+  const message = classified(raw)
+  return text === undefined ? message : { ...message, received: { raw, text } }
+}
+
+function classified(raw: Json): ReadMessage {
   if (!isObject(raw)) return invalid(null, 'a message is a JSON object')
   const { method, params } = raw
   const id = plain(raw.id as Json)
@@ -226,9 +245,26 @@ export function ownRequest(method: string, params: JsonObject, id: RequestId = o
   return { kind: 'request', id, method, params, raw: messageOf(method, params, id) }
 }
 
+/** One of the gateway's own notifications. */
+export function ownNotification(method: string, params: JsonObject = {}): Notification {
+  return { kind: 'notification', method, params, raw: messageOf(method, params) }
+}
+
 /** The request with other parameters. */
 export function withParams(request: Request, params: JsonObject): Request {
   return { ...request, params, raw: { ...request.raw, params } }
+}
+
+/** A message that is sent exactly as it was checked, not as received. */
+export function asChecked<M extends Message>(message: M): M {
+  return { ...message, received: undefined }
+}
+
+/** The JSON text of a message, as received where nothing had to change. */
+export function textOf(message: Message): string {
+  if (!('raw' in message)) return 'null'
+  const { raw, received } = message
+  return received?.raw === raw ? received.text : stringify(raw)
 }
 
 function idText(id: RequestId | null): string {

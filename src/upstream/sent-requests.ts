@@ -13,6 +13,7 @@ import {
   type RequestHeaders,
   spanFacts,
   tracedParams,
+  withParams,
 } from '../mcp/index.ts'
 import type { ServerLabels, UpstreamCallRecord, UpstreamSessionRecord } from '../telemetry/metrics.ts'
 import { type Attributes, addressOf, type Span, type TraceContext } from '../telemetry/trace.ts'
@@ -97,10 +98,10 @@ export class Operation {
     return this.span?.context
   }
 
-  /** The text of the request with the trace context. @param text without it */
-  textOf({ raw, params }: Request, text: string): string {
+  /** The request with the trace context. */
+  traced(request: Request): Request {
     const { trace } = this
-    return trace ? stringify({ ...raw, params: tracedParams(params, trace) }) : text
+    return trace ? withParams(request, tracedParams(request.params, trace)) : request
   }
 
   /** Ends the request with the server's answer or a fault. */

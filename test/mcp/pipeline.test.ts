@@ -46,7 +46,6 @@ class FakeCall extends Call {
     super({
       context: { headers: {}, ...context } as RequestContext,
       request: ownRequest(method, params, 7),
-      text: '',
       revision: given.revision ?? '2025-11-25',
       callLog: { tenant: 'default', prefix: '/p', log, ...(onCall && { onCall }) },
       pipeline: pipeline ?? { clientRequests: compose([]), ownRequests: compose([]) },

@@ -8,7 +8,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { Fault } from '../fault.ts'
 import { listingOf } from '../listing.ts'
 import { ELICITATION } from '../middleware/approval.ts'
-import { isSessionRevision, negotiate, type Request } from '../protocol.ts'
+import { isSessionRevision, negotiate, type Request, withParams } from '../protocol.ts'
 import { serverSpan } from '../spans.ts'
 import type { Session, SessionFacts } from './session.ts'
 
@@ -40,16 +40,14 @@ export function beginSession(
 export async function handshake(
   session: Session,
   given: Request,
-  givenText: string,
   context: RequestContext,
   { callLog }: Endpoint,
 ): Promise<Opened> {
   const { tracer } = callLog
   const request = withKnownRevision(given)
-  const text = request === given ? givenText : stringify(request.raw)
   const span = tracer && serverSpan(tracer, { request, context, callLog, sessionId: session.id })
   const logged = new LoggedRequest(request, context, session.revision, silent(callLog), session.id)
-  const opened = await session.backendSession.initialize(session, request, text, context)
+  const opened = await session.backendSession.initialize(session, request, context)
   const { ok, end = FAILED, status = 200 } = opened
   if (ok) session.clientParams = helloOf(request)
   // Its client sends nothing else that could be logged.
@@ -65,8 +63,7 @@ export async function handshake(
 function withKnownRevision(request: Request): Request {
   const { protocolVersion } = request.params
   if (typeof protocolVersion !== 'string' || isSessionRevision(protocolVersion)) return request
-  const params = { ...request.params, protocolVersion: negotiate(protocolVersion) }
-  return { ...request, params, raw: { ...request.raw, params } }
+  return withParams(request, { ...request.params, protocolVersion: negotiate(protocolVersion) })
 }
 
 const FAILED: CallEnd = { outcome: 'failed' }

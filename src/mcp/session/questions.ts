@@ -2,14 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isObject, type JsonObject, stringify } from '../../json/index.ts'
 import type { BackendSession } from '../backend.ts'
 import type { Call } from '../call.ts'
-import {
-  errorResponse,
-  errorText,
-  INTERNAL_ERROR,
-  type Message,
-  notificationText,
-  type RequestId,
-} from '../protocol.ts'
+import { errorResponse, INTERNAL_ERROR, type Message, notificationText, type RequestId } from '../protocol.ts'
 
 /** Maximum server requests that wait for the client's answer, in one session or call. */
 export const MAX_QUESTIONS = 64
@@ -51,7 +44,7 @@ export class Questions {
   add(id: RequestId, question: Question): boolean {
     const mayAsk = !this.#isSilent && this.#open.size < MAX_QUESTIONS
     if (mayAsk) this.#open.set(id, question)
-    else question.from.notify(...unanswered(id, this.#isSilent ? NO_CLIENT : TOO_MANY))
+    else question.from.notify(unanswered(id, this.#isSilent ? NO_CLIENT : TOO_MANY))
     return mayAsk
   }
 
@@ -92,7 +85,7 @@ export class Questions {
     for (const [id, { from, settle }] of [...this.#open]) {
       this.#open.delete(id)
       if (settle) settle(undefined)
-      else from.notify(...unanswered(id, NO_CLIENT))
+      else from.notify(unanswered(id, NO_CLIENT))
     }
   }
 
@@ -117,7 +110,6 @@ export class Questions {
 }
 
 /** The answer to a server whose question did not reach the client. */
-function unanswered(id: RequestId, why: string): [message: Message, text: string] {
-  const error = { code: INTERNAL_ERROR, message: why }
-  return [{ kind: 'response', id, raw: errorResponse(id, error) }, errorText(id, error)]
+function unanswered(id: RequestId, why: string): Message {
+  return { kind: 'response', id, raw: errorResponse(id, { code: INTERNAL_ERROR, message: why }) }
 }

@@ -1,6 +1,5 @@
 import type { HttpResponse } from '../../access/http-response.ts'
 import type { Ticket } from '../../cluster/index.ts'
-import { stringify } from '../../json/index.ts'
 import type { BackendSession } from '../backend.ts'
 import type { Replicas, RequestContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
@@ -14,6 +13,7 @@ import {
   type RequestId,
   type Response as RpcResponse,
   requestIdOf,
+  textOf,
 } from '../protocol.ts'
 import { rpcError } from '../transport/http.ts'
 import type { Session } from './session.ts'
@@ -132,39 +132,31 @@ export async function stateOf(
 export function passOn(
   context: RequestContext,
   session: Session,
-  { messages, batch, text }: Messages,
+  { messages }: Messages,
 ): Promise<unknown> | undefined {
-  if (!batch) return passOne(context, session, messages[0] as Message, text)
-  // Requests in the batch are served here.
-  const passed = messages.flatMap((one) =>
-    'raw' in one ? (passOne(context, session, one, stringify(one.raw)) ?? []) : [],
-  )
+  // Requests are served here.
+  const passed = messages.flatMap((one) => passOne(context, session, one) ?? [])
   return passed.length ? Promise.all(passed) : undefined
 }
 
-function passOne(
-  context: RequestContext,
-  session: Session,
-  message: Message,
-  body: string,
-): Promise<void> | undefined {
+function passOne(context: RequestContext, session: Session, message: Message): Promise<void> | undefined {
   if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-    return passCancellation(context, session, message, body)
-  return message.kind === 'response' ? passAnswer(context, session, message, body) : undefined
+    return passCancellation(context, session, message)
+  return message.kind === 'response' ? passAnswer(context, session, message) : undefined
 }
 
 /** Forwards an answer to the replica named by the question's id. */
 function passAnswer(
   { replicas }: RequestContext,
   session: Session,
-  { id }: RpcResponse,
-  body: string,
+  message: RpcResponse,
 ): Promise<void> | undefined {
+  const { id } = message
   if (!replicas || replicas.isPassed || typeof id !== 'string' || session.hasAsked(id)) return undefined
   const { owner } = replicas.unseal(id) ?? {}
   return owner === undefined || replicas.isOwn(owner)
     ? undefined
-    : replicas.forward(owner, body).then(() => undefined)
+    : replicas.forward(owner, textOf(message)).then(() => undefined)
 }
 
 /** Forwards a cancellation to the other replicas, unless the call is running here. */
@@ -172,12 +164,12 @@ async function passCancellation(
   context: RequestContext,
   { owner, calls, backendSession }: Session,
   cancelled: Notification,
-  body: string,
 ): Promise<void> {
   const { replicas } = context
   // Without a ticket no other replica can have it.
   if (!replicas || replicas.isPassed || !backendSession.ticket()) return
   if (calls.has(requestIdOf(cancelled))) return
+  const body = textOf(cancelled)
   await Promise.all([owner !== undefined && replicas.forward(owner, body), replicas.tell(body, owner)])
 }
 

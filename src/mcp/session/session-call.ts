@@ -1,4 +1,4 @@
-import { type JsonObject, stringify } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
 import { inOneGo } from '../../telemetry/loop-delay.ts'
 import type { Answer } from '../answer.ts'
 import type { BackendSession } from '../backend.ts'
@@ -8,7 +8,14 @@ import type { Listing } from '../listing.ts'
 import { ELICIT, outcomeOfAnswer } from '../middleware/approval.ts'
 import { visitRequired } from '../middleware/logins.ts'
 import { OwnCall } from '../own-call.ts'
-import { has, messageOf, metaOf, ownRequest, progressTokenOf, type SessionRevision } from '../protocol.ts'
+import {
+  has,
+  metaOf,
+  ownNotification,
+  ownRequest,
+  progressTokenOf,
+  type SessionRevision,
+} from '../protocol.ts'
 import type { Reply } from '../transport/stream.ts'
 import { MAX_QUESTIONS, type OwnAnswer } from './questions.ts'
 
@@ -138,7 +145,7 @@ export class SessionCall extends Call {
 
   inquire(method: string, params: JsonObject): Promise<JsonObject | Fault> {
     const request = ownRequest(method, params)
-    return new OwnCall(this, request, stringify(request.raw), this.backendSession).response()
+    return new OwnCall(this, request, this.backendSession).response()
   }
 
   /** Releases what it holds, before it is answered. */
@@ -155,8 +162,7 @@ export class SessionCall extends Call {
     }
     const params = { requestId: this.request.id, reason: 'timed out' }
     const method = 'notifications/cancelled'
-    const raw = messageOf(method, params)
-    this.backendSession.notify({ kind: 'notification', method, params, raw }, stringify(raw))
+    this.backendSession.notify(ownNotification(method, params))
     const seconds = timeout / 1000
     this.abortWith(new Fault('timeout', `No response from the server for ${seconds} s; the call timed out`))
   }

@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../access/http-response.ts'
-import { isObject, type JsonObject, stringify } from '../../json/index.ts'
+import { isObject, type JsonObject } from '../../json/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { pause } from '../../text/index.ts'
 import type { BackendSession, ClientSession } from '../backend.ts'
@@ -14,6 +14,7 @@ import { forgetTools } from '../middleware/listed-tools.ts'
 import { VISITS } from '../middleware/logins.ts'
 import { handle } from '../pipeline.ts'
 import {
+  asChecked,
   errorText,
   has,
   INVALID_REQUEST,
@@ -26,6 +27,7 @@ import {
   rememberToken,
   requestIdOf,
   type SessionRevision,
+  textOf,
 } from '../protocol.ts'
 import { type AnswerForm, accepted } from '../transport/http.ts'
 import {
@@ -187,7 +189,7 @@ export class Session implements Resumable, ClientSession, CallSession {
     const to = this.recipient(messages)
     const [only] = messages.messages
     if (!messages.batch && only && (only.kind === 'notification' || only.kind === 'response')) {
-      this.notify(only, messages.text)
+      this.notify(only)
       return accepted()
     }
     const reply = new PostReply(context, form, this)
@@ -203,7 +205,7 @@ export class Session implements Resumable, ClientSession, CallSession {
   /** Handles messages; false if no answer is due. */
   private take(
     context: RequestContext,
-    { messages, batch, text }: Messages,
+    { messages, batch }: Messages,
     given: Reply,
     { callLog, pipeline }: SessionRoute,
     to: BackendSession,
@@ -211,9 +213,8 @@ export class Session implements Resumable, ClientSession, CallSession {
     const owed = messages.filter(({ kind }) => kind !== 'notification' && kind !== 'response').length
     const reply = batch && owed > 0 ? new BatchReply(given, owed, context.lease) : given
     const steps: (() => void)[] = []
-    for (const message of messages) {
-      // The backend must receive exactly what was checked.
-      const own = batch || isJudged(context) || this.listing ? textOf(message) : text
+    const isChecked = isJudged(context) || this.listing !== undefined
+    for (const message of isChecked ? messages.map(asChecked) : messages) {
       if (message.kind === 'request') {
         if (to.needsUniqueIds && this.calls.has(message.id)) {
           const error = { code: INVALID_REQUEST, message: 'A request with this id is under way' }
@@ -221,14 +222,14 @@ export class Session implements Resumable, ClientSession, CallSession {
           reply.answer(errorText(message.id, error))
           continue
         }
-        const parts = { context, request: message, text: own, callLog, pipeline }
+        const parts = { context, request: message, callLog, pipeline }
         const call = new SessionCall(parts, reply, this, to)
         this.calls.set(message.id, call)
         steps.push(() => this.begin(call))
       } else if (message.kind === 'invalid')
         reply.answer(errorText(message.id, { code: message.code, message: message.reason }))
       else if (message.kind === 'refused') reply.answer(errorText(message.id, message.error))
-      else steps.push(() => this.notify(message, own))
+      else steps.push(() => this.notify(message))
     }
     if (batch) oneByOne(steps).catch(unexpected('a batch'))
     else for (const step of steps) step()
@@ -302,7 +303,7 @@ export class Session implements Resumable, ClientSession, CallSession {
   }
 
   /** Handles a notification or response of the client. */
-  private notify(message: Message, text: string): void {
+  private notify(message: Message): void {
     const to = this.addressee(message)
     if (message.kind === 'response' && message.id !== null) {
       const question = this.questions.take(message.id)
@@ -317,7 +318,7 @@ export class Session implements Resumable, ClientSession, CallSession {
       // The server never received the call.
       if (call && !call.isStarted) return
     }
-    to.notify(message, text)
+    to.notify(message)
   }
 
   /** Whether calls of a backend session are running. */
@@ -326,7 +327,7 @@ export class Session implements Resumable, ClientSession, CallSession {
   }
 
   /** Handles a request or notification of a server. */
-  deliver(message: Message, text: string, from: BackendSession): void {
+  deliver(message: Message, from: BackendSession): void {
     if (message.kind === 'notification' && message.method === 'notifications/tools/list_changed')
       forgetTools(from, this.id)
     if (isStray(message, this.tokensOf(from))) {
@@ -340,6 +341,7 @@ export class Session implements Resumable, ClientSession, CallSession {
     } else if (message.kind === 'notification' && message.method === 'notifications/cancelled')
       this.questions.take(requestIdOf(message) as RequestId)
     call?.refresh()
+    const text = textOf(message)
     // Without a stream, progress is kept beside the answer, so that a client that resumes gets it first.
     const isProgress = message.kind === 'notification' && message.method === 'notifications/progress'
     const isKept = isProgress && !this.streams.length && call?.canResume() === true
@@ -484,9 +486,4 @@ async function oneByOne(steps: readonly (() => void)[]): Promise<void> {
     if (i > 0) await pause()
     step()
   }
-}
-
-/** The JSON text of a message of a batch. */
-export function textOf(message: Message): string {
-  return stringify('raw' in message ? message.raw : null)
 }

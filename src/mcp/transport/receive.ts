@@ -92,12 +92,13 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
       INVALID_REQUEST,
       `initialize, subscriptions/listen, clientInfo and clientCapabilities may have at most ${MAX_KEPT} characters`,
     )
-  const messages = raw.map((one) => refuseLookalike(readMessage(one)))
+  // The backend must receive exactly what was checked.
+  const isSame = raw.every((item, i) => item === given[i])
+  const own = isSame && !batch ? text : undefined
+  const messages = raw.map((one) => refuseLookalike(readMessage(one, own)))
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
-  // The backend must receive exactly what was checked.
-  const isSame = raw.every((item, i) => item === given[i])
   return { messages, batch, text: isSame ? text : stringify(batch ? raw : raw[0]) }
 }
 

@@ -1,5 +1,5 @@
 import { HttpResponse } from '../../access/http-response.ts'
-import { isObject, type JsonObject, stringify } from '../../json/index.ts'
+import { isObject, type JsonObject } from '../../json/index.ts'
 import { inOneGo } from '../../telemetry/loop-delay.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { type Answer, errorAnswer, faultAnswer, resultAnswer } from '../answer.ts'
@@ -33,6 +33,7 @@ import {
   type Request,
   type RpcError,
   STATELESS_REVISIONS,
+  textOf,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from '../protocol.ts'
 import type { Listener } from '../session/session-registry.ts'
@@ -86,7 +87,7 @@ export async function answerStateless<Sent>(
   if (method === 'subscriptions/listen' && !takesEvents(context.headers.accept))
     return notAcceptable('text/event-stream')
   const reply = makeReply()
-  const call = new StatelessCall(context, request, text, endpoint, { reply, generation, server })
+  const call = new StatelessCall(context, request, endpoint, { reply, generation, server })
   call.approval = approval
   call.visited = visited
   call.answerBy(handle(call)).catch(unexpected(method))
@@ -125,12 +126,11 @@ class StatelessCall extends Call implements KeptStream, Listener {
   constructor(
     context: RequestContext,
     request: Request,
-    text: string,
     private readonly endpoint: Endpoint,
     { reply, generation, server }: StatelessParts,
   ) {
     const { registry, prefix, callLog, pipeline } = endpoint
-    super({ context, request, text, revision: STATELESS_REVISIONS[0], callLog, pipeline })
+    super({ context, request, revision: STATELESS_REVISIONS[0], callLog, pipeline })
     this.prefix = prefix
     this.reply = reply
     this.generation = generation
@@ -196,11 +196,10 @@ class StatelessCall extends Call implements KeptStream, Listener {
     const { context } = this
     const _meta = omit(metaOf(this.request.params), 'progressToken', LOG_LEVEL)
     const request = ownRequest(method, { ...params, _meta })
-    const text = stringify(request.raw)
-    const server = await this.endpoint.backend.stateless(context, request, text)
+    const server = await this.endpoint.backend.stateless(context, request, textOf(request))
     if (server instanceof Fault) return server
     if (server instanceof HttpResponse) return NO_ANSWER
-    return new OwnCall(this, request, text, server).response()
+    return new OwnCall(this, request, server).response()
   }
 
   override subscribed(kinds: ReadonlySet<ListKind>): void {

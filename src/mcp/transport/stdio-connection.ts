@@ -52,7 +52,6 @@ export interface StdioParts {
 /** A handshake that can be repeated. */
 interface Handshake {
   request: Request
-  text: string
   revision: SessionRevision
 }
 
@@ -134,7 +133,7 @@ export class StdioConnection {
     else if (only.kind === 'request' && claimsRevision(only.params))
       return this.#serveStateless(context, only, text, endpoint)
     else if (only.kind === 'request' && only.method === 'initialize')
-      await this.#initialize(context, only, text, endpoint)
+      await this.#initialize(context, only, endpoint)
     else if (!this.#cancels(only)) await this.#inSession(context, received, endpoint)
     return false
   }
@@ -172,12 +171,7 @@ export class StdioConnection {
   }
 
   /** Opens the session for `initialize`, and ends a previous one. */
-  async #initialize(
-    context: RequestContext,
-    request: Request,
-    text: string,
-    endpoint: Endpoint,
-  ): Promise<void> {
+  async #initialize(context: RequestContext, request: Request, endpoint: Endpoint): Promise<void> {
     const before = this.#session
     this.#session = undefined
     this.#handshake = undefined
@@ -186,10 +180,10 @@ export class StdioConnection {
     const session = this.#begin(context, endpoint)
     if (typeof session === 'string') return this.#say(tooMuch(session, request.id))
     if (session instanceof Fault) return this.#say(faultResponse(session, request.id))
-    const opened = await handshake(session, request, text, context, endpoint)
+    const opened = await handshake(session, request, context, endpoint)
     if (opened.ok) {
       session.opened(context)
-      this.#handshake = { request, text, revision: session.revision }
+      this.#handshake = { request, revision: session.revision }
       this.#refused = false
     } else this.#drop(session, endpoint)
     this.#send(opened.text)
@@ -241,11 +235,11 @@ export class StdioConnection {
   /** Repeats the client's handshake after a session was lost. */
   async #again(context: RequestContext, endpoint: Endpoint): Promise<Session | Fault | undefined> {
     if (!this.#handshake) return undefined
-    const { request, text, revision } = this.#handshake
+    const { request, revision } = this.#handshake
     const session = this.#begin(context, endpoint)
     if (typeof session === 'string') return new Fault('busy', limitReached(session))
     if (session instanceof Fault) return session
-    const opened = await handshake(session, request, text, context, endpoint)
+    const opened = await handshake(session, request, context, endpoint)
     if (!opened.ok || session.revision !== revision) {
       this.#drop(session, endpoint)
       return new Fault('refused', 'The server was replaced, and the new one did not take the session')

@@ -81,8 +81,7 @@ async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpRe
           ? await answerStateless(context, only, text, endpoint, () => new PostReply(context, form))
           : accepted()
     }
-    if (only.kind === 'request' && only.method === 'initialize')
-      return open(context, only, text, endpoint, form)
+    if (only.kind === 'request' && only.method === 'initialize') return open(context, only, endpoint, form)
   }
   return await inSession(
     context,
@@ -125,14 +124,13 @@ function searches(context: RequestContext, endpoint: Endpoint): boolean {
 async function open(
   context: RequestContext,
   request: Request,
-  text: string,
   endpoint: Endpoint,
   form: AnswerForm,
 ): Promise<HttpResponse> {
   const session = beginSession(context, endpoint, { revision: FIRST_REVISION, onStream: false })
   if (typeof session === 'string') return tooMuch(session, request.id)
   if (session instanceof Fault) return faultResponse(session, request.id)
-  const opened = await handshake(session, request, text, context, endpoint)
+  const opened = await handshake(session, request, context, endpoint)
   const { registry } = endpoint
   if (!opened.ok) {
     registry.endSession(session)
@@ -318,7 +316,7 @@ export async function serveMessage(context: RequestContext, endpoint: Endpoint):
   }
   // The session may have ended while the body arrived.
   if (!session || !stream || session.isEnded) return refuse(404, ENDED)
-  const { messages, batch, text } = received
+  const { messages, batch } = received
   const [only] = messages
   if (!batch && only?.kind === 'invalid') return refuse(400, only.reason)
   const served =
@@ -327,7 +325,7 @@ export async function serveMessage(context: RequestContext, endpoint: Endpoint):
       : await migrate(session, context, endpoint)
   if (!served) return refuse(404, ENDED)
   if (!batch && only?.kind === 'request' && only.method === 'initialize')
-    handshake(session, only, text, context, endpoint)
+    handshake(session, only, context, endpoint)
       .then((opened) => stream.send(opened.text))
       .catch(unexpected('initialize', () => stream.close()))
   else if (served instanceof Fault) {

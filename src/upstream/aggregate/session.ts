@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, stringify } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
 import {
   type ClientSession,
   errorResponse,
@@ -51,7 +51,6 @@ import { withOwnTaskIds, withTaskIds } from './server-names.ts'
 
 interface Beginning {
   request: Request
-  text: string
   revision: string
 }
 
@@ -123,8 +122,8 @@ export class AggregateSession implements UpstreamSession {
   }
 
   /** Servers that start slowly join later, as clients give up soon; they are assumed to have lists of all kinds. */
-  async start(request: Request, text: string): Promise<Reply | Fault> {
-    const starts = this.#sessions.map((member) => this.#greet(member, member.session, { request, text }))
+  async start(request: Request): Promise<Reply | Fault> {
+    const starts = this.#sessions.map((member) => this.#greet(member, member.session, request))
     const answers = await Promise.all(starts.map((each) => within(HANDSHAKE_WAIT, each)))
     const results = answers.map((answer, i) => this.#started(i, answer))
     const up = results.filter((result) => result !== undefined)
@@ -140,7 +139,7 @@ export class AggregateSession implements UpstreamSession {
     // All servers understand the oldest revision that any of them negotiated.
     const oldest = up.map((each) => String(each.protocolVersion)).sort()[0]
     const revision = oldest ?? negotiate(String(request.params.protocolVersion))
-    this.#begun = { request, text, revision }
+    this.#begun = { request, revision }
     this.#joinLater(late, async (member) =>
       this.#join(member, member.session, await starts[member.at]!),
     ).catch(unexpected('initialize'))
@@ -161,9 +160,9 @@ export class AggregateSession implements UpstreamSession {
   async #greet(
     { name }: MemberSession,
     session: UpstreamSession,
-    { request, text }: Omit<Beginning, 'revision'>,
+    request: Request,
   ): Promise<JsonObject | Fault> {
-    const answer = await session.start(request, text)
+    const answer = await session.start(request)
     if (answer instanceof Fault) return answer
     const { result } = answer.raw
     return isObject(result) ? result : handshakeRefused(name, answer.raw)
@@ -235,7 +234,7 @@ export class AggregateSession implements UpstreamSession {
     await Promise.all(left.map((member) => this.#leave(member, limit)))
   }
 
-  async request(request: Request, _text: string, options: RelayOptions = {}): Promise<Reply | Fault> {
+  async request(request: Request, options: RelayOptions = {}): Promise<Reply | Fault> {
     const { id, method } = request
     if (method === 'ping') return resultOf(id, {})
     if (method.endsWith('/list')) this.#reviveAll()
@@ -265,7 +264,7 @@ export class AggregateSession implements UpstreamSession {
     return shown === reply.raw ? { ...reply, shaping } : { ...replyOf(shown), shaping }
   }
 
-  notify(message: Message, text: string): void {
+  notify(message: Message): void {
     const { asked, routed } = this.#underWay
     if (message.kind === 'response') {
       const to = asked.get(String(message.id))
@@ -273,15 +272,13 @@ export class AggregateSession implements UpstreamSession {
       if (!to) return
       const { member, id } = to
       const raw = withOwnTaskIds({ ...message.raw, id }, member.name)
-      member.session.notify({ ...message, id, raw }, stringify(raw))
+      member.session.notify({ kind: 'response', id, raw })
     } else if (message.kind === 'notification') {
       this.#isReady ||= message.method === 'notifications/initialized'
       // Other requests belong to HTTP tools, or to all servers through the gateway's own requests.
       if (message.method === 'notifications/cancelled')
-        routed.get(requestIdOf(message))?.session.notify(message, text)
-      else
-        for (const { session, capabilities } of this.#sessions)
-          if (capabilities) session.notify(message, text)
+        routed.get(requestIdOf(message))?.session.notify(message)
+      else for (const { session, capabilities } of this.#sessions) if (capabilities) session.notify(message)
     }
   }
 
@@ -357,7 +354,7 @@ export class AggregateSession implements UpstreamSession {
 
   static #eventsOf(member: MemberSession): UpstreamSessionEvents {
     return {
-      message: (message, text) => member.in.#hear(member, message, text),
+      message: (message) => member.in.#hear(member, message),
       refused: () => member.in.#refused(member),
       silent: () => {
         member.in.#absence.changed(listsOf(member))
@@ -380,7 +377,7 @@ export class AggregateSession implements UpstreamSession {
   }
 
   /** Handles a request or notification of a server. */
-  #hear(member: MemberSession, message: Message, text: string): void {
+  #hear(member: MemberSession, message: Message): void {
     const { name } = member
     if (message.kind === 'request') {
       const id = this.#nextId()
@@ -388,7 +385,7 @@ export class AggregateSession implements UpstreamSession {
       this.#emit(withTaskIds({ ...message.raw, id }, name))
     } else if (message.kind === 'notification') {
       const shown = this.#cancelled(member, message) ?? withTaskIds(message.raw, name)
-      if (shown === message.raw) this.events.message(message, text)
+      if (shown === message.raw) this.events.message(message)
       else this.#emit(shown)
     }
   }
@@ -430,7 +427,7 @@ export class AggregateSession implements UpstreamSession {
     try {
       // The session itself reports why the server is down.
       if (!begins) await member.in.#reviving.get(member)?.catch(() => {})
-      return await member.session.request(request, stringify(request.raw), options)
+      return await member.session.request(request, options)
     } finally {
       member.running--
       member.in.#over(member)
@@ -480,7 +477,7 @@ export class AggregateSession implements UpstreamSession {
     member.session.close()
     const session = this.#open(member)
     member.session = session
-    return this.#join(member, session, await this.#greet(member, session, beginning))
+    return this.#join(member, session, await this.#greet(member, session, beginning.request))
   }
 
   /** Adds a server that has come up to the client's session. @returns why it is down */
@@ -514,7 +511,7 @@ export class AggregateSession implements UpstreamSession {
   }
 
   #emit(raw: JsonObject): void {
-    this.events.message(readMessage(raw), stringify(raw))
+    this.events.message(readMessage(raw))
   }
 }
 

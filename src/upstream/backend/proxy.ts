@@ -36,14 +36,7 @@ import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { ServerChildren, UpstreamContext } from '../upstream.ts'
 import type { PinChange } from '../view/pins.ts'
 import { composed, createToolFilter, type Selection } from '../view/tool-filter.ts'
-import {
-  DRAIN,
-  type Handshake,
-  keyOf,
-  ProxySession,
-  type ProxySessionOptions,
-  ProxySessions,
-} from './session.ts'
+import { DRAIN, keyOf, ProxySession, type ProxySessionOptions, ProxySessions } from './session.ts'
 import { resumed, type Stateless, StatelessRequest, withStates } from './stateless.ts'
 
 /** Creates the retries and circuit breaker of a server. */
@@ -155,14 +148,12 @@ function handshakeOf({
   owner,
   elicits,
   revision: protocolVersion,
-}: ClientSession): Handshake | undefined {
+}: ClientSession): Request | undefined {
   // If another replica opened it, only this capability is known.
   const capabilities = elicits ? { elicitation: {} } : {}
   const known = hello ?? (owner !== undefined && helloOf({ _meta: { [CLIENT_CAPABILITIES]: capabilities } }))
   if (!known) return undefined
-  const params = { protocolVersion, ...known }
-  const request = ownRequest('initialize', params, 0)
-  return { request, text: stringify(request.raw) }
+  return ownRequest('initialize', { protocolVersion, ...known }, 0)
 }
 
 /** The callers that share a child or session of a server for stateless requests. */

@@ -3,6 +3,7 @@ import type { Ticket } from '../../cluster/index.ts'
 import { stringify } from '../../json/index.ts'
 import {
   type Answer,
+  asChecked,
   type Backend,
   type BackendSession,
   CANCELLATION,
@@ -20,6 +21,7 @@ import {
   type Replicas,
   type Request,
   type RequestContext,
+  textOf,
 } from '../../mcp/index.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import { AggregateSession } from '../aggregate/session.ts'
@@ -44,12 +46,6 @@ import { shapedAnswer } from './stateless.ts'
 
 /** Milliseconds allowed for running calls when a server is replaced. */
 export const DRAIN = 30_000
-
-/** The client's `initialize`, repeated to replace a lost session. */
-export interface Handshake {
-  request: Request
-  text: string
-}
 
 /** The answer to a failed `initialize`. */
 function notOpened(fault: Fault, request: Request): Opened {
@@ -96,8 +92,8 @@ const UNKNOWN = new Fault('lost', 'The session is unknown or has ended: send ini
 /** A client's session with proxied servers; its ids are passed on unchanged. */
 export class ProxySession implements BackendSession {
   readonly needsUniqueIds = true
-  /** The client's handshake, once accepted. */
-  handshake: Handshake | undefined
+  /** The client's `initialize`, once accepted; repeated to replace a lost session. */
+  handshake: Request | undefined
   private readonly state = createLasting()
   private upstream: UpstreamSession | undefined
   private opening = false
@@ -111,7 +107,7 @@ export class ProxySession implements BackendSession {
   /** The other replicas, as the last request reached them. */
   private replicas: Replicas | undefined
   private readonly events: UpstreamSessionEvents = {
-    message: (message, text) => this.session.deliver(message, text, this),
+    message: (message) => this.session.deliver(message, this),
     lost: () => this.session.forgetQuestions(this),
     refused: () => {
       this.isRefused = true
@@ -146,22 +142,22 @@ export class ProxySession implements BackendSession {
     return backend.viewerOf?.(context) === this.key
   }
 
-  async initialize(_session: ClientSession, request: Request, text: string): Promise<Opened> {
+  async initialize(_session: ClientSession, request: Request): Promise<Opened> {
     this.upstream = this.options.open(this.events, this.state.restore)
     this.opening = true
-    const reply = await this.upstream.start(request, text)
+    const reply = await this.upstream.start(request)
     this.opening = false
     if (reply instanceof Fault) return notOpened(reply, request)
     const { result } = reply.raw
     const version = isObject(result) ? result.protocolVersion : undefined
     if (isSessionRevision(version)) this.session.revision = version
-    if (isObject(result)) this.handshake = { request, text }
+    if (isObject(result)) this.handshake = request
     return { text: reply.text, ok: isObject(result), end: { ...endOf(reply.raw), outcome: 'failed' } }
   }
 
   /** Opens a session to replace another server's, with the same handshake and state. */
-  async migrate({ request, text }: Handshake, restored: readonly Restored[]): Promise<Opened> {
-    const opened = await this.initialize(this.session, request, text)
+  async migrate(handshake: Request, restored: readonly Restored[]): Promise<Opened> {
+    const opened = await this.initialize(this.session, handshake)
     const { upstream } = this
     if (!opened.ok || !upstream) return opened
     completeHandshake(upstream)
@@ -183,21 +179,19 @@ export class ProxySession implements BackendSession {
     this.replicas = call.context.replicas
     // The replica that opens the session again must know the state to restore.
     if (owner !== undefined && setsState(request)) {
-      const told = await this.replicas?.forward(owner, call.text, request.id)
+      const told = await this.replicas?.forward(owner, textOf(request), request.id)
       await told?.text()
     }
     const { filter } = this.options
     this.state.remember(request)
     const sent = filter ? filter.request(request) : request
     if ('code' in sent) return errorAnswer(call, sent)
-    // The server must receive exactly what was checked.
-    const text = filter ? stringify(sent.raw) : call.text
     const onReply = () => {
       call.isOver = true
     }
     const trace = traceIn(call.context.headers)
     const begin = performance.now()
-    const reply = await this.upstream?.request(sent, text, { trace, onReply })
+    const reply = await this.upstream?.request(filter ? asChecked(sent) : sent, { trace, onReply })
     call.isOver = true
     const server = this.options.view && this.options.resolved[0]
     call.onExchange?.(exchangeOf(server, sent, reply instanceof Fault ? reply : reply?.raw, begin))
@@ -215,9 +209,8 @@ export class ProxySession implements BackendSession {
     return { text: view ? view.response(request.method, raw, text) : text, end: endOf(raw) }
   }
 
-  notify(message: Message, text: string): void {
-    const shown = this.options.filter && 'raw' in message ? stringify(message.raw) : text
-    this.upstream?.notify(message, shown)
+  notify(message: Message): void {
+    this.upstream?.notify(this.options.filter ? asChecked(message) : message)
   }
 
   /** Continues a session that another replica opened. */

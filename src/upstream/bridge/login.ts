@@ -61,7 +61,7 @@ export interface LoginSessionOptions {
  */
 export class LoginSession implements UpstreamSession {
   #current: UpstreamSession | undefined
-  #begun: { request: Request; text: string } | undefined
+  #begun: Request | undefined
   #opening: Promise<Fault | undefined> | undefined
   /** Whether the client was answered in the server's place, and so knows other capabilities. */
   #stoodIn = false
@@ -83,10 +83,10 @@ export class LoginSession implements UpstreamSession {
     )
   }
 
-  async start(request: Request, text: string): Promise<Reply | Fault> {
-    this.#begun = { request, text }
+  async start(request: Request): Promise<Reply | Fault> {
+    this.#begun = request
     const session = this.options.open()
-    const reply = await session.start(request, text)
+    const reply = await session.start(request)
     if (reply instanceof Fault && reply.login && !this.#closed) {
       session.close()
       this.#stoodIn = true
@@ -104,13 +104,13 @@ export class LoginSession implements UpstreamSession {
     return reply
   }
 
-  async request(request: Request, text: string, options?: RelayOptions): Promise<Reply | Fault> {
+  async request(request: Request, options?: RelayOptions): Promise<Reply | Fault> {
     const { method } = request
     const empty = emptyList(method)
     if (!this.#current && (method === 'ping' || method === 'logging/setLevel'))
       return resultOf(request.id, {})
     const fault = this.#current ? undefined : await this.#open()
-    const reply = fault ?? (await this.#current?.request(request, text, options)) ?? this.#ended()
+    const reply = fault ?? (await this.#current?.request(request, options)) ?? this.#ended()
     if (reply instanceof Fault) {
       if (!reply.login || !empty) return reply
       this.#hidesLists = true
@@ -122,9 +122,9 @@ export class LoginSession implements UpstreamSession {
     return this.#stoodIn && empty && isUnknown ? resultOf(request.id, empty) : reply
   }
 
-  notify(message: Message, text: string): void {
+  notify(message: Message): void {
     this.#isReady ||= message.kind === 'notification' && message.method === 'notifications/initialized'
-    this.#current?.notify(message, text)
+    this.#current?.notify(message)
   }
 
   /** The id of a session that began without the server does not name the server's. */
@@ -157,7 +157,7 @@ export class LoginSession implements UpstreamSession {
     if (header instanceof Fault) return header
     if (!this.#begun || this.#closed) return this.#ended()
     const session = open()
-    const reply = await session.start(this.#begun.request, this.#begun.text)
+    const reply = await session.start(this.#begun)
     const isOpen = !(reply instanceof Fault) && isObject(reply.raw.result)
     if (!isOpen || this.#closed) {
       session.close()

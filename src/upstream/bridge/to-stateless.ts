@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import type { Json, JsonObject } from '../../json/index.ts'
 import {
   CANCELLATION,
   Cancellation,
@@ -111,7 +111,7 @@ export class ToStateless implements UpstreamSession {
     return resultOf(id, initialized)
   }
 
-  async request(request: Request, _text: string): Promise<Reply | Fault> {
+  async request(request: Request): Promise<Reply | Fault> {
     const { id, method, params } = request
     if (this.#closed)
       return new Fault('lost', `The session with the server ${this.options.upstream.name} has ended`)
@@ -286,7 +286,7 @@ export class ToStateless implements UpstreamSession {
   }
 
   #emit(raw: JsonObject): void {
-    if (!this.#closed) this.events.message(readMessage(raw), stringify(raw))
+    if (!this.#closed) this.events.message(readMessage(raw))
   }
 }
 

@@ -1,4 +1,4 @@
-import { type JsonObject, stringify } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
 import { Fault, isObject, ownRequest, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
 import { Cancellation } from '../../net/index.ts'
 import { type Stateless, type UpstreamCall, withRequest } from '../backend/stateless.ts'
@@ -13,6 +13,7 @@ import {
   handshakeRefused,
   type Reply,
   type Restored,
+  replyOf,
   type UpstreamSession,
   type UpstreamSessionEvents,
 } from '../rpc/upstream-session.ts'
@@ -104,14 +105,14 @@ export class UpstreamServer {
     const stateless = among ? this.#own.kept : this.#own.stateless
     const open = () => this.#open(resolved, session, events, restore, stateless)
     const opened = this.#withLogin(resolved, events, { open, restore }) ?? open()
-    const start: UpstreamSession['start'] = async (request, text) => {
+    const start: UpstreamSession['start'] = async (request) => {
       const fault = await this.#starting
       if (fault) return fault
-      const reply = await opened.start(request, text)
+      const reply = await opened.start(request)
       if (reply instanceof Fault) return reply
       this.#failed = undefined
       const raw = this.upstream.view.shown('initialize', reply.raw, reply.text)
-      return raw === reply.raw ? reply : { raw, text: stringify(raw) }
+      return raw === reply.raw ? reply : replyOf(raw)
     }
     return { ...forwarding(() => opened), start }
   }
@@ -159,14 +160,14 @@ export class UpstreamServer {
         : direct()
     return {
       ...forwarding(() => current),
-      start: async (request, text) => {
-        const reply = await current.start(request, text)
+      start: async (request) => {
+        const reply = await current.start(request)
         if (!(current instanceof ChannelSession) || !(await this.#refused(current, reply, resolved)))
           return reply
         this.#refusesSessions = true
         current.close()
         current = bridged(stateless)
-        return current.start(request, text)
+        return current.start(request)
       },
     }
   }
@@ -285,7 +286,7 @@ export class UpstreamServer {
     const request = ownRequest('initialize', params, 0)
     const events = { message() {}, lost() {}, refused() {} }
     const session = this.#open(resolved, { caller: undefined, quotaKey: '' }, events, () => [])
-    const reply = await session.start(request, stringify(request.raw))
+    const reply = await session.start(request)
     session.close()
     if (reply instanceof Fault) return reply
     return isObject(reply.raw.result) ? undefined : handshakeRefused(this.upstream.name, reply.raw)
@@ -345,9 +346,9 @@ export class UpstreamServer {
 /** A session that passes everything to the current one. */
 function forwarding(current: () => UpstreamSession): UpstreamSession {
   return {
-    start: (...request) => current().start(...request),
+    start: (request) => current().start(request),
     request: (...request) => current().request(...request),
-    notify: (...message) => current().notify(...message),
+    notify: (message) => current().notify(message),
     close: (keep) => current().close(keep),
     listen: () => current().listen?.(),
     resume: () => current().resume?.(),

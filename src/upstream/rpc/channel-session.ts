@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import type { Json, JsonObject } from '../../json/index.ts'
 import {
   CANCELLATION,
   Cancellation,
@@ -9,21 +9,17 @@ import {
   isSessionRevision,
   type Message,
   ownId,
+  ownNotification,
   type Request,
   type RequestId,
   readMessage,
   requestIdOf,
+  textOf,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import { tracedHeaders } from '../sent-requests.ts'
-import {
-  type ChannelEvents,
-  idAmong,
-  ownNotification,
-  type ResumeToken,
-  withId,
-} from '../transport/channel.ts'
+import { type ChannelEvents, idAmong, type ResumeToken, withId } from '../transport/channel.ts'
 import { announce, announcedLists, LastingStream } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { NO_EVENTS, type RpcClient } from './rpc-client.ts'
@@ -32,6 +28,7 @@ import {
   type RelayOptions,
   type Reply,
   type Restored,
+  replyOf,
   type TraceHeaders,
   type UpstreamSession,
   type UpstreamSessionEvents,
@@ -40,7 +37,6 @@ import {
 /** A request of the client without a reply. */
 interface Sent {
   request: Request
-  text: string
   headers: TraceHeaders
   /** Whether it may be sent again in the session that replaces a lost one. */
   isRepeatable: boolean
@@ -117,13 +113,12 @@ export class ChannelSession implements UpstreamSession {
     return this.#open(request)
   }
 
-  request(request: Request, text: string, { trace, onReply }: RelayOptions = {}): Promise<Reply | Fault> {
+  request(request: Request, { trace, onReply }: RelayOptions = {}): Promise<Reply | Fault> {
     const { id, method } = request
     const operation = this.#options.upstream.operations.begin(request)
     return new Promise((resolve) => {
       const sent: Sent = {
-        request,
-        text: operation.textOf(request, text),
+        request: operation.traced(request),
         headers: tracedHeaders(trace, operation.trace),
         isRepeatable: isRepeatable(method),
         isRepeated: false,
@@ -142,15 +137,15 @@ export class ChannelSession implements UpstreamSession {
     })
   }
 
-  notify(message: Message, text: string): void {
+  notify(message: Message): void {
     const isCancellation = message.kind === 'notification' && message.method === CANCELLED
     if (isCancellation) this.#sent.get(requestIdOf(message) as RequestId)?.settle(CANCELLATION)
     if (this.#reopening) {
-      this.#reopening.then(() => this.#client?.forward(message, text)).catch(unexpected('a notification'))
+      this.#reopening.then(() => this.#client?.forward(message)).catch(unexpected('a notification'))
       return
     }
     // Without a connection it is dropped, as it makes sense only in the lost session.
-    this.#client?.forward(message, text)
+    this.#client?.forward(message)
     if (isCancellation) this.#client?.check()
   }
 
@@ -172,7 +167,7 @@ export class ChannelSession implements UpstreamSession {
   }
 
   #forward(sent: Sent): void {
-    const fault = this.#client ? this.#client.forward(sent.request, sent.text, sent.headers) : this.#ended()
+    const fault = this.#client ? this.#client.forward(sent.request, sent.headers) : this.#ended()
     if (fault) sent.settle(fault)
   }
 
@@ -184,7 +179,7 @@ export class ChannelSession implements UpstreamSession {
   #connect(resume?: ResumeToken): RpcClient | Fault {
     const { upstream, resolved, quotaKey } = this.#options
     const events: ChannelEvents = {
-      message: (message, text) => this.#take(message, text),
+      message: (message) => this.#take(message),
       rejected: (id, fault) => this.#reject(id, fault),
       closed: (fault) => this.#lose(fault),
       silent: () => this.#events.silent?.(),
@@ -195,15 +190,15 @@ export class ChannelSession implements UpstreamSession {
     return client
   }
 
-  #take(message: Message, text: string): void {
+  #take(message: Message): void {
     if (message.kind !== 'response') {
-      this.#events.message(message, text)
+      this.#events.message(message)
       return
     }
     const id = idAmong(message.id, (one) => this.#sent.has(one))
     if (id === undefined) return
-    const shown = id === message.id ? { message, text } : withId(message, id)
-    this.#sent.get(id)?.settle({ raw: shown.message.raw, text: shown.text })
+    const shown = withId(message, id)
+    this.#sent.get(id)?.settle({ raw: shown.raw, text: textOf(shown) })
   }
 
   /** @param id undefined: it may answer any request */
@@ -237,7 +232,7 @@ export class ChannelSession implements UpstreamSession {
     const { definition } = upstream
     const client = this.#connect()
     if (client instanceof Fault) return client
-    const onMessage = (raw: JsonObject) => this.#events.message(readMessage(raw), stringify(raw))
+    const onMessage = (raw: JsonObject) => this.#events.message(readMessage(raw))
     const options = { timeout: definition.server.startupTimeout, onMessage }
     const answer = await client.request('initialize', params, options).answer
     this.#isOpen = true
@@ -251,8 +246,7 @@ export class ChannelSession implements UpstreamSession {
     upstream.started(resolved.key)
     const result = isObject(answer.result) ? withRevision(answer.result) : undefined
     this.#revision ??= result?.protocolVersion
-    const raw = { ...answer, id, ...(result && { result }) }
-    return { raw, text: stringify(raw) }
+    return replyOf({ ...answer, id, ...(result && { result }) })
   }
 
   /** Reopens a lost session, once for all concurrent requests. */
@@ -290,8 +284,7 @@ export class ChannelSession implements UpstreamSession {
       return this.#refusal
     }
     const client = this.#client
-    const initialized = ownNotification('notifications/initialized')
-    client?.forward(initialized, stringify(initialized.raw))
+    client?.forward(ownNotification('notifications/initialized'))
     const restored = this.#options
       .restore()
       .map(({ method, params }) => client?.request(method, params).answer)

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import type { Json, JsonObject } from '../../json/index.ts'
 import {
   CANCELLATION,
   type CancelSignal,
@@ -8,6 +8,7 @@ import {
   type Message,
   metaOf,
   ownId,
+  ownNotification,
   ownRequest,
   type Request,
   type RequestId,
@@ -16,14 +17,7 @@ import {
 import type { Span } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Operation, Operations } from '../sent-requests.ts'
-import {
-  type Channel,
-  type ChannelEvents,
-  FAILED,
-  idAmong,
-  ownNotification,
-  type ResumeToken,
-} from '../transport/channel.ts'
+import { type Channel, type ChannelEvents, FAILED, idAmong, type ResumeToken } from '../transport/channel.ts'
 
 /** A request of a server to its client. */
 export type ServerRequest = Request
@@ -126,7 +120,7 @@ export class RpcClient {
     this.#server = server
     this.#timeout = timeout
     this.#channel = open({
-      message: (message, text) => this.#guarded(() => this.#take(message, text)),
+      message: (message) => this.#guarded(() => this.#take(message)),
       rejected: (id, fault) => this.#guarded(() => this.#reject(id, fault)),
       silent: () => this.#guarded(() => this.events.silent?.()),
       closed: (fault) => this.#guarded(() => this.#lost(fault)),
@@ -172,7 +166,7 @@ export class RpcClient {
     const fault = this.#ended ?? (options.signal?.aborted ? CANCELLATION : undefined)
     const traced = operation.trace ? tracedParams(own, operation.trace) : own
     const request = ownRequest(method, traced, id)
-    const refused = fault ?? this.#channel.send(request, stringify(request.raw))
+    const refused = fault ?? this.#channel.send(request)
     if (refused) this.#settle(id, refused)
     return sent
   }
@@ -215,13 +209,13 @@ export class RpcClient {
   }
 
   /** Sends a message of a client unchanged; its answer comes as an event. */
-  forward(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
+  forward(message: Message, headers?: Readonly<Record<string, string>>): Fault | undefined {
     this.#isShared = true
-    return this.#send(message, text, headers)
+    return this.#send(message, headers)
   }
 
-  #send(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
-    return this.#ended ?? this.#channel.send(message, text, headers)
+  #send(message: Message, headers?: Readonly<Record<string, string>>): Fault | undefined {
+    return this.#ended ?? this.#channel.send(message, headers)
   }
 
   /**
@@ -243,13 +237,11 @@ export class RpcClient {
   }
 
   notify(method: string, params?: JsonObject): void {
-    const message = ownNotification(method, params)
-    this.#send(message, stringify(message.raw))
+    this.#send(ownNotification(method, params))
   }
 
   respond({ id }: ServerRequest, answer: { result: Json } | { error: Json }): void {
-    const raw = { ...answer, jsonrpc: '2.0', id }
-    this.#send({ kind: 'response', id, raw }, stringify(raw))
+    this.#send({ kind: 'response', id, raw: { ...answer, jsonrpc: '2.0', id } })
   }
 
   pending(id: unknown): PendingRequest | undefined {
@@ -284,7 +276,7 @@ export class RpcClient {
     this.#lost(fault)
   }
 
-  #take(message: Message, text: string): void {
+  #take(message: Message): void {
     if (this.#ended) return
     this.#heard++
     if (message.kind === 'response') {
@@ -303,7 +295,7 @@ export class RpcClient {
         return
       }
     }
-    this.events.message(message, text)
+    this.events.message(message)
   }
 
   #reject(id: RequestId | undefined, fault: Fault): void {

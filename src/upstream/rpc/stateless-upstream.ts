@@ -293,7 +293,7 @@ async function requestHttp(
   const { message } = call
   const operation = upstream.operations.begin(message)
   const own = { ...mirrored(message.method, message.params, declared), ...traceIn(call.headers) }
-  const body = operation.textOf(message, stringify(message.raw))
+  const body = stringify(operation.traced(message).raw)
   const answer = await askHttp(upstream, resolved, call, tracedHeaders(own, operation.trace), body)
   operation.settled(answer)
   return answer
@@ -320,7 +320,7 @@ async function askHttp(
   const timeout = isSilent ? Infinity : upstream.limits.timeout
   const read = await readResponse(answer, message.id, upstream, onMessage, timeout)
   if (signal.aborted) return CANCELLATION
-  return read instanceof Fault ? read : { ...read.message.raw, id: message.id }
+  return read instanceof Fault ? read : { ...read.raw, id: message.id }
 }
 
 /** Whether an answer's length is unknown; a refusal is short, or declares its length. */

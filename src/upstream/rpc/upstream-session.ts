@@ -1,9 +1,17 @@
 import { memory } from '../../access/memory.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import type { Shaping } from '../../json/shaping/index.ts'
-import { Fault, isObject, type Message, ownRequest, type Request, type RequestId } from '../../mcp/index.ts'
+import {
+  Fault,
+  isObject,
+  type Message,
+  ownNotification,
+  ownRequest,
+  type Request,
+  type RequestId,
+} from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { ownNotification, type ResumeToken } from '../transport/channel.ts'
+import type { ResumeToken } from '../transport/channel.ts'
 
 /** A server's response, with the id of the client's request. */
 export interface Reply {
@@ -26,14 +34,11 @@ export interface RelayOptions {
 /** A client's session with one MCP server or several, whatever their revisions and transports. */
 export interface UpstreamSession {
   /** Opens the session with the client's `initialize`. */
-  start(request: Request, text: string): Promise<Reply | Fault>
-  /**
-   * Sends a request of the client and waits for the response, also while a lost session is being reopened.
-   * @param text of the request
-   */
-  request(request: Request, text: string, options?: RelayOptions): Promise<Reply | Fault>
+  start(request: Request): Promise<Reply | Fault>
+  /** Sends a request of the client and waits for the response, also while a lost session is being reopened. */
+  request(request: Request, options?: RelayOptions): Promise<Reply | Fault>
   /** Sends a notification or response of the client. */
-  notify(message: Message, text: string): void
+  notify(message: Message): void
   /** @param keep whether other replicas continue the server's session, if it has a token */
   close(keep?: boolean): void
   /** With this token another replica can continue the session; absent: none can. */
@@ -44,7 +49,7 @@ export interface UpstreamSession {
 
 export interface UpstreamSessionEvents {
   /** A request or notification of the server. */
-  message(message: Message, text: string): void
+  message(message: Message): void
   /** The server's session was lost, with the questions that it asked. */
   lost(): void
   /** The event stream was lost, and cannot be reopened at once; absent: not needed. */
@@ -64,16 +69,13 @@ export function resultOf(id: RequestId, result: JsonObject): Reply {
 
 /** Completes a handshake in the client's place. */
 export function completeHandshake(session: Pick<UpstreamSession, 'notify'>): void {
-  const message = ownNotification('notifications/initialized')
-  session.notify(message, stringify(message.raw))
+  session.notify(ownNotification('notifications/initialized'))
 }
 
 /** Restores state in a new session; the answers are ignored. */
 export function restoreIn(session: UpstreamSession, restored: readonly Restored[]): void {
-  for (const { method, params } of restored) {
-    const request = ownRequest(method, params)
-    session.request(request, stringify(request.raw)).catch(unexpected(method))
-  }
+  for (const { method, params } of restored)
+    session.request(ownRequest(method, params)).catch(unexpected(method))
 }
 
 /** The fault of a server that refused a handshake. */

@@ -14,14 +14,14 @@ import {
   isObject,
   MAX_BATCH,
   type Message,
-  messageOf,
-  type Notification,
   omit,
   oneLine,
   ProtocolKeys,
+  type ReadMessage,
   type RequestId,
   type Response,
   readMessage,
+  textOf,
   withoutNothing,
 } from '../../mcp/index.ts'
 import { tooLargeText } from '../../net/index.ts'
@@ -34,10 +34,9 @@ import type { Logger } from '../../telemetry/log.ts'
 export interface Channel {
   /**
    * Sends one message. A fault says why it was refused; the channel may remain usable.
-   * @param text of the message
    * @param headers of its HTTP request; ignored over stdio and SSE
    */
-  send(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined
+  send(message: Message, headers?: Readonly<Record<string, string>>): Fault | undefined
   /** Ends the session and its transport. */
   close(): void
   /** Leaves the server's session to other replicas: `close` then ends only the transport. */
@@ -65,19 +64,14 @@ export interface ResumeToken {
 }
 
 export interface ChannelEvents {
-  /** A message of the server, and its text on one line. */
-  message(message: Message, text: string): void
+  /** A message of the server, with its text on one line. */
+  message(message: Message): void
   /** An invalid message arrived; `id` is the request that it answers, if known. */
   rejected(id: RequestId | undefined, fault: Fault): void
   /** The event stream was lost, and cannot be reopened at once. */
   silent?(): void
   /** The channel closed by itself. */
   closed(fault: Fault): void
-}
-
-/** One of the gateway's own notifications. */
-export function ownNotification(method: string, params: JsonObject = {}): Notification {
-  return { kind: 'notification', method, params, raw: messageOf(method, params) }
 }
 
 /** Message to callers for a bug of the gateway. */
@@ -113,8 +107,8 @@ export class Outgoing {
   }
 }
 
-/** One message of a server with its text on one line, or the fault of an invalid one. */
-export type Taken = { message: Message; text: string } | Rejected
+/** One message of a server, or the fault of an invalid one. */
+export type Taken = ReadMessage | Rejected
 
 export interface Rejected {
   /** The requests that it answers; undefined for one that could not be determined. */
@@ -155,7 +149,7 @@ export function readBehind(line: string): Taken[] {
   for (const { index } of line.matchAll(WITHIN)) {
     if (++tries > MAX_TRIES) break
     const taken = readTexts(line.slice(index))
-    if (taken.some((each) => 'message' in each && each.message.kind !== 'invalid')) return taken
+    if (taken.some((each) => 'kind' in each && each.kind !== 'invalid')) return taken
   }
   return broken(line)
 }
@@ -177,10 +171,9 @@ export function idAmong(id: RequestId | null, has: (id: RequestId) => boolean): 
   return number !== undefined && has(number) ? number : undefined
 }
 
-/** A message with another id, and its text. */
-export function withId(message: Response, id: RequestId): { message: Response; text: string } {
-  const raw = { ...message.raw, id }
-  return { message: { ...message, id, raw }, text: stringify(raw) }
+/** A message with this id. */
+export function withId(message: Response, id: RequestId): Response {
+  return id === message.id ? message : { kind: 'response', id, raw: { ...message.raw, id } }
 }
 
 /**
@@ -190,19 +183,23 @@ export function withId(message: Response, id: RequestId): { message: Response; t
  */
 function read(value: Json, text?: string): Taken {
   const meant = withoutNothing(isObject(value) ? withoutNulls(value) : value)
-  const message = readMessage(meant)
-  const shown = meant === value ? (text ?? stringify(value)) : stringify(meant)
+  const message = readMessage(meant, meant === value ? text : undefined)
   // Only a result or error answers a request; other lines, such as those of a log, may have an `id` of their own.
   const isAnswer = isObject(meant) && ('result' in meant || 'error' in meant)
-  if (message.kind === 'invalid' && !isAnswer) return { message: { ...message, id: null }, text: shown }
-  if (message.kind !== 'response') return { message, text: shown }
+  if (message.kind === 'invalid')
+    return {
+      ...message,
+      ...(!isAnswer && { id: null }),
+      received: { raw: meant, text: text ?? stringify(meant) },
+    }
+  if (message.kind !== 'response') return message
   const raw: JsonObject = {}
   for (const key of ['jsonrpc', 'id', 'result', 'error'])
     if (Object.hasOwn(message.raw, key)) raw[key] = message.raw[key] as Json
   const error = raw.error === undefined || raw.result !== undefined ? undefined : soundError(raw.error)
-  if (error === raw.error) return { message: { ...message, raw }, text: shown }
-  const sound = { ...raw, error: error as JsonObject }
-  return { message: { ...message, raw: sound }, text: stringify(sound) }
+  const { received } = message
+  if (error === raw.error) return { ...message, raw, received: received && { raw, text: received.text } }
+  return { kind: 'response', id: message.id, raw: { ...raw, error: error as JsonObject } }
 }
 
 /** An error with code and message, as clients read no other; the same object if it has both. */
@@ -254,19 +251,18 @@ export function deliver(
   about: object,
 ): void {
   for (const each of taken) {
-    if ('message' in each && each.message.kind !== 'invalid') {
-      events.message(each.message, oneLine(each.text))
+    if ('kind' in each && each.kind !== 'invalid') {
+      events.message({ ...each, received: { raw: each.raw, text: oneLine(textOf(each)) } })
       continue
     }
-    const { answers, fault } = 'fault' in each ? each : invalidAnswer(each.message)
-    const text = 'text' in each ? each.text.slice(0, MAX_LOGGED) : undefined
+    const { answers, fault } = 'fault' in each ? each : invalidAnswer(each)
+    const text = 'received' in each ? each.received?.text.slice(0, MAX_LOGGED) : undefined
     log.warn({ ...about, reason: fault.message, text }, 'rejected a message of an MCP server')
     for (const id of answers) events.rejected(id, fault)
   }
 }
 
-function invalidAnswer(message: Message): Rejected {
-  const { id, reason } = message as Extract<Message, { kind: 'invalid' }>
+function invalidAnswer({ id, reason }: Extract<Message, { kind: 'invalid' }>): Rejected {
   return { answers: id === null ? [] : [id], fault: notAccepted(reason) }
 }
 

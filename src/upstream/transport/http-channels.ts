@@ -14,6 +14,7 @@ import {
   type Request,
   type RequestId,
   type Response,
+  textOf,
 } from '../../mcp/index.ts'
 import { type StreamPosition, waitFor } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -33,7 +34,6 @@ import {
   withId,
 } from './channel.ts'
 import {
-  type Answered,
   type AnsweringServer,
   answerTo,
   discard,
@@ -112,7 +112,7 @@ async function isForgotten(
   const answer = await send(stringify(messageOf('ping', {}, id)))
   if (answer instanceof Fault) return false
   const read = await readResponse(answer, id, upstream)
-  return refusalOf(answer.status, read instanceof Fault ? read : read.message.raw) === refusal
+  return refusalOf(answer.status, read instanceof Fault ? read : read.raw) === refusal
 }
 
 /** Whether a request refused because of its session was not executed, so that it may be repeated. */
@@ -148,9 +148,9 @@ abstract class HttpChannel implements Channel {
     this.outgoing = new Outgoing(this.name)
   }
 
-  send(message: Message, text: string, headers?: Readonly<Record<string, string>>): Fault | undefined {
+  send(message: Message, headers?: Readonly<Record<string, string>>): Fault | undefined {
     if (this.closing) return new Fault('lost', `The session with the server ${this.name} has ended`)
-    return this.take(message, text, headers)
+    return this.take(message, headers)
   }
 
   close(): void {
@@ -168,11 +168,7 @@ abstract class HttpChannel implements Channel {
     this.events.closed(fault)
   }
 
-  protected abstract take(
-    message: Message,
-    text: string,
-    headers?: Readonly<Record<string, string>>,
-  ): Fault | undefined
+  protected abstract take(message: Message, headers?: Readonly<Record<string, string>>): Fault | undefined
   /** Releases the rest of the session. */
   protected abstract leave(): void
 }
@@ -186,7 +182,7 @@ export class StreamableChannel extends HttpChannel {
   /** Requests without an answer. */
   readonly #awaited = new Set<RequestId>()
   /** Errors received but not yet classified. */
-  readonly #errors = new Map<RequestId, Answered>()
+  readonly #errors = new Map<RequestId, Response>()
   readonly #work = new InFlight<Promise<void>, true>()
   /**
    * Requests wait for earlier notifications and responses, which must arrive first, and for the event stream, because
@@ -236,7 +232,8 @@ export class StreamableChannel extends HttpChannel {
     this.#track(this.#noted.then(() => (this.closing ? undefined : this.#listen())))
   }
 
-  protected take(message: Message, text: string, own?: Readonly<Record<string, string>>): Fault | undefined {
+  protected take(message: Message, own?: Readonly<Record<string, string>>): Fault | undefined {
+    const text = textOf(message)
     if (message.kind === 'request') {
       if (message.method === 'initialize') this.#handshake = text
       this.#track(this.#request(text, message.id, this.options.repeat(message), own))
@@ -303,19 +300,19 @@ export class StreamableChannel extends HttpChannel {
     const error = refused ? undefined : await this.#readAll(answer, id)
     const answered = this.#errors.get(id)
     this.#errors.delete(id)
-    const why = session && refusalOf(answer.status, refused ?? answered?.message.raw)
+    const why = session && refusalOf(answer.status, refused ?? answered?.raw)
     const ping = (body: string) =>
       this.options.http.send(this.resolved, { method: 'POST', headers, body, signal: this.abort })
     const isLost = why !== undefined && (await isForgotten(why, answer.status, this.#upstream, ping))
     if (isLost && (answer.status < 500 || (await this.#isCured()))) {
-      const error = answered?.message.raw.error
+      const error = answered?.raw.error
       const words = refused?.message ?? (isObject(error) ? String(error.message) : why)
       const again = isUnexecuted(answer.status) || repeat === 'always'
       return this.#forgotten(why, again ? { id, words } : undefined)
     }
     if (answered) {
-      this.#answered(answered.message)
-      this.events.message(answered.message, answered.text)
+      this.#answered(answered)
+      this.events.message(answered)
     }
     this.#fail(id, refused ?? unanswered(this.name, answer.status, error))
   }
@@ -470,23 +467,18 @@ export class StreamableChannel extends HttpChannel {
   #take(data: string, own: RequestId | undefined, isStream: boolean): void {
     if (this.closing) return
     const taker: Pick<ChannelEvents, 'message' | 'rejected'> = {
-      message: (message, text) => {
-        if (message.kind !== 'response') return this.events.message(message, text)
+      message: (message) => {
+        if (message.kind !== 'response') return this.events.message(message)
         const other = idAmong(message.id, (id) => this.#awaited.has(id))
-        const answered = other === undefined ? answerTo(message, text, own, isStream) : withId(message, other)
+        const answered = other === undefined ? answerTo(message, own, isStream) : withId(message, other)
         if (!answered) return
-        if (
-          !isStream &&
-          own !== undefined &&
-          answered.message.id === own &&
-          isObject(answered.message.raw.error)
-        ) {
+        if (!isStream && own !== undefined && answered.id === own && isObject(answered.raw.error)) {
           // The error may concern the session, not the request.
           this.#errors.set(own, answered)
           return
         }
-        this.#answered(answered.message)
-        this.events.message(answered.message, answered.text)
+        this.#answered(answered)
+        this.events.message(answered)
       },
       rejected: (id = own, fault) => {
         if (id !== undefined) this.#awaited.delete(id)
@@ -554,7 +546,8 @@ export class SseChannel extends HttpChannel {
     this.ended = this.#listen()
   }
 
-  protected take(message: Message, text: string): Fault | undefined {
+  protected take(message: Message): Fault | undefined {
+    const text = textOf(message)
     const fault = this.outgoing.add(text)
     if (fault) return fault
     const sent = { text, id: message.kind === 'request' ? message.id : undefined }

@@ -406,13 +406,8 @@ export function wordsOf(answer: HttpAnswer): string {
   return words && `: ${words}`
 }
 
-export interface Answered {
-  message: Response
-  text: string
-}
-
 /**
- * The response to a request, and its text.
+ * The response to a request.
  * @param onMessage receives notifications before it
  * @param timeout milliseconds of silence after which it fails
  */
@@ -422,14 +417,14 @@ export async function readResponse(
   upstream: AnsweringServer,
   onMessage?: (raw: JsonObject) => void,
   timeout: number = upstream.limits.timeout,
-): Promise<Answered | Fault> {
+): Promise<Response | Fault> {
   const { name, limits } = upstream
   const refused = refusedCaller(answer, upstream) ?? refusal(answer, id, upstream)
   if (refused) {
     discard(answer)
     return refused
   }
-  let answered: Answered | undefined
+  let answered: Response | undefined
   const faults: Fault[] = []
   const expire = () => {
     faults.push(timedOut(name, timeout))
@@ -444,9 +439,8 @@ export async function readResponse(
       if ('fault' in taken) {
         // Rejected messages that answer nothing are ignored.
         if (taken.answers.length) faults.push(taken.fault)
-      } else if (taken.message.kind === 'response')
-        answered ??= answerTo(taken.message, taken.text, id, isStream)
-      else if (taken.message.kind === 'notification') onMessage?.(taken.message.raw)
+      } else if (taken.kind === 'response') answered ??= answerTo(taken, id, isStream)
+      else if (taken.kind === 'notification') onMessage?.(taken.raw)
     }
     return answered !== undefined || faults.length > 0
   }
@@ -464,17 +458,16 @@ export async function readResponse(
  */
 export function answerTo(
   message: Response,
-  text: string,
   id: RequestId | undefined,
   isStream: boolean,
-): Answered | undefined {
-  if (id !== undefined && message.id === id) return { message, text }
+): Response | undefined {
+  if (id !== undefined && message.id === id) return message
   // A server that could not read a request, or refused it early, answers without its id.
   const isRefusal = isObject(message.raw.error) && (message.id === null || !isStream)
   const isOwn = id !== undefined && idAmong(message.id, (one) => one === id) !== undefined
   if (!isOwn && !isRefusal) return undefined
   if (id !== undefined) return withId(message, id)
-  return { message: { ...message, id: null, raw: { ...message.raw, id: null } }, text }
+  return { ...message, id: null, raw: { ...message.raw, id: null } }
 }
 
 /** The fault of an answer without a response. @param error that ended its body early */

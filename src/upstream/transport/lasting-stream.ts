@@ -1,4 +1,4 @@
-import { type JsonObject, stringify } from '../../json/index.ts'
+import type { JsonObject } from '../../json/index.ts'
 import {
   ACKNOWLEDGED,
   type CancelSignal,
@@ -7,10 +7,10 @@ import {
   LIST_KINDS,
   type ListKind,
   listKinds,
-  type Message,
+  type Notification,
+  ownNotification,
 } from '../../mcp/index.ts'
 import { LONGEST_PAUSE, retryPause, waitFor } from '../../net/index.ts'
-import { ownNotification } from './channel.ts'
 
 /** Milliseconds after which a stream that ends counts as successful, and is reopened at once. */
 const STEADY = 5_000
@@ -112,14 +112,8 @@ export function announcedLists(capabilities: unknown): ListKind[] {
 }
 
 /** Announces possible changes of lists to a client that may have missed them. */
-export function announce(
-  kinds: Iterable<ListKind>,
-  take: (message: Extract<Message, { kind: 'notification' }>, text: string) => void,
-): void {
-  for (const kind of kinds) {
-    const message = ownNotification(`notifications/${kind}/list_changed`)
-    take(message, stringify(message.raw))
-  }
+export function announce(kinds: Iterable<ListKind>, take: (message: Notification) => void): void {
+  for (const kind of kinds) take(ownNotification(`notifications/${kind}/list_changed`))
 }
 
 /**

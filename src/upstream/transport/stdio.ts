@@ -3,7 +3,7 @@ import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../../access/memory.ts'
 import type { McpServer } from '../../config/model.ts'
-import { Fault, idInEnds, lineSplitter, type Message, oneLine, readInTurns } from '../../mcp/index.ts'
+import { Fault, idInEnds, lineSplitter, type Message, oneLine, readInTurns, textOf } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { sparing } from '../../telemetry/seldom.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
@@ -73,9 +73,9 @@ export class StdioChannel implements Channel {
     this.ended = this.#child.ended.then((how) => this.#end(how))
   }
 
-  send(_message: Message, text: string): Fault | undefined {
+  send(message: Message): Fault | undefined {
     if (this.#closing) return new Fault('lost', `The server ${this.#server.name} has ended`)
-    const line = `${oneLine(text)}\n`
+    const line = `${oneLine(textOf(message))}\n`
     const fault = this.#outgoing.add(line)
     if (fault) return fault
     if (!this.#unsent) setImmediate(() => this.#flush())

@@ -1,5 +1,5 @@
 import { memory } from '../../../src/access/memory.ts'
-import type { Message, RequestContext } from '../../../src/mcp/index.ts'
+import { type Message, type RequestContext, textOf } from '../../../src/mcp/index.ts'
 import { receive } from '../../../src/mcp/transport/receive.ts'
 import { readTexts } from '../../../src/upstream/transport/channel.ts'
 import { depthOf, isAmbiguous, readWritten, type Written } from '../../support/json-reader.ts'
@@ -46,9 +46,8 @@ function ofUpstream(input: string): void {
       holds(taken.fault.message.length < 1000, 'the reason of a rejection is long')
       continue
     }
-    const { message, text } = taken
-    holds(typeof message.kind === 'string', 'a message of a server has no kind')
-    if (message.kind !== 'invalid') holds(isJson(text), 'the text of a server’s message is no JSON')
+    holds(typeof taken.kind === 'string', 'a message of a server has no kind')
+    if (taken.kind !== 'invalid') holds(isJson(textOf(taken)), 'the text of a server’s message is no JSON')
   }
 }
 
