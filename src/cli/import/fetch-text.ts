@@ -1,13 +1,12 @@
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { Source } from '../../config/index.ts'
 import { notPlain } from '../../config/plain-file.ts'
 import { ENCODINGS, fetchOnce, guardsOfCommands, NetFault } from '../../net/index.ts'
 import { notText } from '../../text/index.ts'
 import { REASONS } from '../read-in-time.ts'
 
-/** A text, and its final location. */
-interface Fetched {
-  text: string
+interface Fetched extends Source {
   /** URL after redirects; undefined for a file. */
   base?: string
 }
@@ -28,14 +27,20 @@ export async function fetchText(from: string): Promise<Fetched> {
   if (/^[a-z][a-z\d+.-]+:\/\//i.test(from))
     throw new Error(`cannot read ${from}: give a file, or an HTTP or HTTPS URL`)
   try {
-    if (from === '-') return { text: await readText(process.stdin, from) }
+    if (from === '-') return { file: from, text: await readText(process.stdin, from) }
     const fault = notPlain(from, statSync(from))
     if (fault) throw fault
-    return { text: await readText(createReadStream(from), from) }
+    return { file: from, text: await readText(createReadStream(from), from) }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     throw code === undefined ? error : new Error(`cannot read ${from}: ${REASONS[code] ?? message}`)
   }
+}
+
+/** The same, or a command line itself. */
+export async function lineOrText(from: string): Promise<Source> {
+  const isLine = /\s/.test(from.trim()) && !existsSync(from)
+  return isLine ? { file: 'the command line', text: from } : fetchText(from)
 }
 
 /**
@@ -80,7 +85,7 @@ async function fetchUrl(from: string): Promise<Fetched> {
       const text = decoded(body, from)
       if (/^\s*(?:<!doctype html|<html)/i.test(text))
         throw new Error('the response is a web page: give the URL of the description')
-      return { text, base: url.href }
+      return { file: from, text, base: url.href }
     } catch (error) {
       throw new Error(`cannot fetch ${from}: ${reasonOf(error as Error, from)}`)
     }

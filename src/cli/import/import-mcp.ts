@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { importServers } from '../../import/mcp-configurations.ts'
 import { counted, shellWord } from '../../text/index.ts'
 import { configurationName, urlPrefix } from '../options.ts'
 import { ownCommand } from '../own-command.ts'
-import { fetchText } from './fetch-text.ts'
+import { lineOrText } from './fetch-text.ts'
 import { finish, type OutputFlags, reasons, refuse, withEnv } from './report.ts'
 
 type Flags = OutputFlags & { name?: string; prefix?: string }
@@ -23,12 +22,10 @@ export function mcpCommand(exit: (code: number) => void): Command {
 }
 
 async function importMcp(from: string, { name, prefix, ...flags }: Flags): Promise<number> {
-  const isLine = /\s/.test(from.trim()) && !existsSync(from)
-  const file = isLine ? 'the command line' : from
-  const { text } = isLine ? { text: from } : await fetchText(from)
-  const made = importServers({ file, text }, { name, prefix })
-  if (made.findings || made.fault !== undefined)
-    return refuse(made, { file, text }, `no MCP servers in ${file}`)
+  const source = await lineOrText(from)
+  const { file } = source
+  const made = importServers(source, { name, prefix })
+  if (made.findings || made.fault !== undefined) return refuse(made, source, `no MCP servers in ${file}`)
   const { configurations, skipped, notes, logins, variables, imported } = made
   const isWritten = flags.output !== undefined
   const several = configurations.length > 1

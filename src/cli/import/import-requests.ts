@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { foreignFile } from '../../config/foreign-file.ts'
 import { curlExamples } from '../../import/curl.ts'
@@ -8,7 +7,7 @@ import { type Examples, importExamples } from '../../import/requests.ts'
 import type { Json } from '../../json/index.ts'
 import { parseText } from '../../openapi/open-document.ts'
 import { configurationName, urlPrefix } from '../options.ts'
-import { fetchText } from './fetch-text.ts'
+import { fetchText, lineOrText } from './fetch-text.ts'
 import { finishOperations } from './operations-report.ts'
 import { type OutputFlags, refuse, withEnv } from './report.ts'
 
@@ -61,22 +60,20 @@ export function requestsCommands(exit: (code: number) => void): Command[] {
 
 async function importRequests(kind: keyof typeof KINDS, from: string, flags: Flags): Promise<number> {
   const { noun, read }: Kind = KINDS[kind]
-  const isLine =
-    kind === 'curl' && from !== '-' && (/\s/.test(from.trim()) || /^curl$/i.test(from)) && !existsSync(from)
-  const { text } = isLine ? { text: from } : await fetchText(from)
-  const file = isLine ? 'the command line' : from
-  const parsed = parseText({ file, text })
+  const source = await (kind === 'curl' ? lineOrText : fetchText)(from)
+  const { file, text } = source
+  const parsed = parseText(source)
   const isNot = `${file} is not ${noun}`
-  if (kind !== 'curl' && 'findings' in parsed) return refuse(parsed, { file, text }, isNot)
+  if (kind !== 'curl' && 'findings' in parsed) return refuse(parsed, source, isNot)
   const { name, prefix } = flags
   const value = 'value' in parsed ? parsed.value : null
   const found = read(kind === 'curl' ? text : value, name)
   if ('fault' in found) {
     const foreign = foreignFile(value, kind, file)
     const fault = foreign ? `it is ${foreign.what}. ${foreign.hint}` : found.fault
-    return refuse({ fault }, { file, text }, isNot)
+    return refuse({ fault }, source, isNot)
   }
-  const made = importExamples({ file, text }, found, {
+  const made = importExamples(source, found, {
     ...(name !== undefined && { name }),
     ...(prefix !== undefined && { prefix }),
     made: `Made by plantgw import ${kind}.`,

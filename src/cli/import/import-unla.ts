@@ -16,10 +16,10 @@ export function unlaCommand(exit: (code: number) => void): Command {
 }
 
 async function importUnla(from: string, flags: OutputFlags): Promise<number> {
-  const { text } = await fetchText(from)
-  const made = importUnlaSettings({ file: from, text })
+  const source = await fetchText(from)
+  const made = importUnlaSettings(source)
   if (made.findings || made.fault !== undefined)
-    return refuse(made, { file: from, text }, `${from} is not a settings file of Unla`)
+    return refuse(made, source, `${from} is not a settings file of Unla`)
   const file = join(flags.output ?? '', 'plantgw.yaml')
   const { notes, variables, folder = '' } = made
   const settings = ['--settings', file, ...(folder ? [folder] : [])].map(shellWord).join(' ')

@@ -7,12 +7,10 @@ import { mcpCommand } from './import-mcp.ts'
 import { requestsCommands } from './import-requests.ts'
 import { unlaCommand } from './import-unla.ts'
 import { finishOperations, listJson, listText } from './operations-report.ts'
-import { refuse, withOutput } from './report.ts'
+import { type OutputFlags, refuse, withOutput } from './report.ts'
 import { updateFiles } from './update-imported.ts'
 
-interface ImportFlags {
-  output?: string
-  force?: boolean
+interface ImportFlags extends OutputFlags {
   name?: string
   prefix?: string
   server?: string
@@ -26,7 +24,6 @@ interface ImportFlags {
   update?: string
   from?: string
   dryRun?: boolean
-  format: 'text' | 'json'
 }
 
 export function importCommand(exit: (code: number) => void): Command {
@@ -83,7 +80,7 @@ function addRegex(text: string, before: RegExp[]): RegExp[] {
 }
 
 async function importFrom(from: string, flags: ImportFlags): Promise<number> {
-  const { output, force, format, list, update, from: old, dryRun = false } = flags
+  const { format, list, update, from: old, dryRun = false } = flags
   if ((update === undefined) !== (old === undefined))
     throw new Error('--update and --from belong together: --from names the version that was imported')
   const made = await readImported(from, flags)
@@ -92,8 +89,7 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
     process.stdout.write(format === 'json' ? listJson(made) : listText(made, from))
     return made.operations > 0 ? 0 : 1
   }
-  if (update === undefined || old === undefined)
-    return finishOperations(made, from, { output, force, format })
+  if (update === undefined || old === undefined) return finishOperations(made, from, flags)
   const before = await readImported(old, flags)
   return typeof before === 'number' ? before : updateFiles(update, before, made, { dryRun, format })
 }
@@ -101,9 +97,10 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
 /** The import of a description; or the exit code if it is none. */
 async function readImported(from: string, flags: ImportFlags): Promise<Imported | number> {
   const { header: headers, tag: tags, name, prefix, server, bind, drop, include, exclude } = flags
-  const { text, base } = await fetchText(from)
+  const source = await fetchText(from)
+  const { base } = source
   const place = base ?? (from === '-' ? undefined : pathToFileURL(from).href)
-  const others = place && (await readOthers({ file: from, text }, place, (url) => fetchOther(url, place)))
+  const others = place && (await readOthers(source, place, (url) => fetchOther(url, place)))
   const options = {
     ...{ headers, tags, bind, drop, include, exclude },
     ...(name !== undefined && { name }),
@@ -112,8 +109,8 @@ async function readImported(from: string, flags: ImportFlags): Promise<Imported 
     ...(base && { base }),
     ...(others && { others }),
   }
-  const made = importOpenApi({ file: from, text }, options)
+  const made = importOpenApi(source, options)
   return made.findings || made.fault !== undefined
-    ? refuse(made, { file: from, text }, `${from} is not an OpenAPI description`)
+    ? refuse(made, source, `${from} is not an OpenAPI description`)
     : made
 }
