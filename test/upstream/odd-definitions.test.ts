@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { REVISIONS } from '../../src/mcp/protocol.ts'
 import { repairedHandshake, repairedList } from '../../src/upstream/view/repaired.ts'
 import type { Loose } from '../support/wire.ts'
 import { answering } from './answering.ts'
@@ -112,6 +113,9 @@ test('what a server says of itself is repaired', () => {
   })
   const sound = { capabilities: { tools: {} }, instructions: 'a' }
   assert.equal(repairedHandshake(sound), sound)
+  // Its clients may speak what the gateway speaks.
+  const { supportedVersions } = repairedHandshake({ supportedVersions: ['2026-07-28'], ...sound })
+  assert.deepEqual(supportedVersions, REVISIONS)
 })
 
 for (const era of ['session', 'modern'] as const)
