@@ -28,6 +28,13 @@ export function printFindings(findings: readonly Finding[], sources: ReadonlyMap
   )
 }
 
+/** Prints the errors among findings on standard error. @returns whether there are any */
+export function printErrors(findings: readonly Finding[], sources: ReadonlyMap<string, string>): boolean {
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  if (errors.length > 0) printFindings(errors, sources)
+  return errors.length > 0
+}
+
 /** The exit code for printed errors: 2 if a named path is missing, which is wrong use. */
 export function failureOf(paths: readonly string[]): 1 | 2 {
   return paths.every((path) => path === '-' || isThere(path)) ? 1 : 2

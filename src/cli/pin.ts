@@ -3,13 +3,12 @@ import { check } from '../build/check-configurations.ts'
 import { byName, type Declared, LOCK_NAME, lockOf, readLock } from '../build/pin-lock.ts'
 import { type Env, qualifiedName, type ReadConfiguration, type Settings } from '../config/index.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
-import { hasErrors } from '../findings/index.ts'
 import { isObject, type Json, stringify } from '../json/index.ts'
 import { replaceFile } from '../store/file.ts'
 import { counted, printableLines, shorten } from '../text/index.ts'
 import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { addHeader, untilInterrupted } from './options.ts'
-import { failureOf, printFindings } from './output.ts'
+import { failureOf, printErrors } from './output.ts'
 import { environmentFor, environmentOption, pathsOr, withVault } from './settings.ts'
 
 interface PinFlags {
@@ -45,13 +44,8 @@ async function pin(named: readonly string[], flags: PinFlags): Promise<number> {
   const paths = pathsOr(named, given.settings)
   const { configurations, findings, sources } = await check(paths, given)
   // Pinning resolves the finding that servers are not pinned.
-  const errors = findings.filter(
-    ({ code, severity }) => severity === 'error' && code !== 'upstream-not-pinned',
-  )
-  if (hasErrors(errors)) {
-    printFindings(errors, sources)
-    return failureOf(paths)
-  }
+  const others = findings.filter(({ code }) => code !== 'upstream-not-pinned')
+  if (printErrors(others, sources)) return failureOf(paths)
   const targets = configurations.flatMap((read) => targetsOf(read, given))
   if (!targets.length)
     throw new Error('no MCP server has `pin: warn` or `pin: block`, so there is nothing to pin')

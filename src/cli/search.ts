@@ -12,7 +12,7 @@ import {
   type SearchableTool,
   searchable,
 } from '../discovery/index.ts'
-import { hasErrors, palette } from '../findings/index.ts'
+import { palette } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { numberText, plural, printableLines } from '../text/index.ts'
 import { createToolFilter } from '../upstream/view/tool-filter.ts'
@@ -20,7 +20,7 @@ import { accessOptions, listTools, type TargetFlags, withTarget } from './call/t
 import { type DeclaredTarget, declaredBy } from './declared.ts'
 import { environmentOf } from './env-files.ts'
 import { untilInterrupted, wholeNumber } from './options.ts'
-import { printFindings, printJson, wantsColor } from './output.ts'
+import { printErrors, printJson, wantsColor } from './output.ts'
 import { loadSettings, settingsOption, withVault } from './settings.ts'
 
 interface SearchFlags extends TargetFlags {
@@ -114,13 +114,7 @@ async function toolsOf(
   }
   const env = environmentOf(settings)
   const { configurations, findings, sources } = await check([target], { env, settings })
-  if (hasErrors(findings)) {
-    printFindings(
-      findings.filter(({ severity }) => severity === 'error'),
-      sources,
-    )
-    return undefined
-  }
+  if (printErrors(findings, sources)) return undefined
   return untilInterrupted((signal) =>
     withVault(flags.settings, async (vault) => {
       const all = configurations.map((read) => {

@@ -15,7 +15,7 @@ import { palette, xmlAttribute, xmlText } from '../../findings/index.ts'
 import { silentLog } from '../../telemetry/log.ts'
 import { counted, printableLines } from '../../text/index.ts'
 import { append, formatOption, noSuch, untilInterrupted, wholeNumber } from '../options.ts'
-import { columns, failureOf, jsonText, printFindings, wantsColor } from '../output.ts'
+import { columns, failureOf, jsonText, printErrors, wantsColor } from '../output.ts'
 import { VERSION } from '../own-command.ts'
 import { environmentFor, environmentOption, pathsOr, USUAL_PATHS, withVault } from '../settings.ts'
 
@@ -62,9 +62,8 @@ async function run(named: readonly string[], flags: CheckFlags): Promise<number>
   const { env, settings } = given
   const paths = pathsOr(named, settings)
   const { configurations, findings, sources } = await check(paths, given)
-  const errors = findings.filter(({ severity }) => severity === 'error')
   for (const name of flags.call) mustBeTool(name, configurations)
-  if (errors.length) printFindings(errors, sources)
+  const isFaulty = printErrors(findings, sources)
   const { format: _, ...options } = flags
   const { checks, cancelled } = await withVault(flags.settings, (vault) =>
     runChecks(configurations, { ...options, env, tenants: settings?.tenants, vault }),
@@ -77,7 +76,7 @@ async function run(named: readonly string[], flags: CheckFlags): Promise<number>
     return 2
   }
   const failed = endpointFindings(checks).some(({ severity }) => severity === 'error')
-  return failed || errors.length ? failureOf(paths) : 0
+  return failed || isFaulty ? failureOf(paths) : 0
 }
 
 function mustBeTool(name: string, reads: readonly ReadConfiguration[]): void {
