@@ -129,7 +129,8 @@ test('lines that are no messages, or too long, are answered by errors; what depe
     (await it.next((message) => 'error' in message)) as { id: unknown; error: { code: number } }
   it.send('nonsense')
   assert.deepEqual([(await error()).error.code], [-32700])
-  it.send('{"jsonrpc":"2.0","id":1}')
+  // Blank lines are no messages, and a byte order mark belongs to none.
+  for (const line of ['\r', '', ' \t\r', '\ufeff{"jsonrpc":"2.0","id":1}\r']) it.send(line)
   assert.equal((await error()).error.code, -32600)
   it.send({ jsonrpc: '2.0', id: 'early', method: 'tools/list' })
   assert.equal((await error()).id, 'early')

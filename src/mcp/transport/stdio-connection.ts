@@ -79,7 +79,9 @@ export class StdioConnection {
     const takes: (() => Promise<void> | void)[] = []
     const split = lineSplitter(
       limit,
-      (line) => takes.push(() => this.#take(line)),
+      (line) => {
+        if (!line.every(isBlank)) takes.push(() => this.#take(line))
+      },
       (head, tail) => takes.push(() => this.#refuseLong(head, tail, limit())),
     )
     const takeAll = async () => {
@@ -287,4 +289,9 @@ function initialized(): Messages {
 function errorOf(id: RequestId | null, code: number, message: string): string {
   const error: RpcError = { code, message }
   return errorText(id, error)
+}
+
+/** Whether a byte is one of JSON's blanks: clients on Windows end lines by CR and LF, some write empty lines. */
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d
 }
