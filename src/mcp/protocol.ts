@@ -279,6 +279,15 @@ export const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
 
+/** Opens a subscription (2026-07-28). */
+export const LISTEN = 'subscriptions/listen'
+/** Methods whose results say how long they may be kept, and by whom (2026-07-28, Caching). */
+export const CACHEABLE: ReadonlySet<string> = new Set(
+  'server/discover tools/list prompts/list resources/list resources/templates/list resources/read skills/list skills/get'.split(
+    ' ',
+  ),
+)
+
 /** The first message of a subscription. */
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 

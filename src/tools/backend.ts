@@ -16,11 +16,13 @@ import { missingCapability } from '../mcp/client-capabilities.ts'
 import { declaredParamHeaders, type ParamHeader } from '../mcp/middleware/mirror.ts'
 import { keeperOf } from '../mcp/middleware/read-result.ts'
 import {
+  CACHEABLE,
   errorText,
   has,
   INVALID_PARAMS,
   INVALID_REQUEST,
   isSessionRevision,
+  LISTEN,
   listKinds,
   METHOD_NOT_FOUND,
   metaOf,
@@ -165,11 +167,6 @@ function serviceOf(parts: BackendParts): Service {
 /** Milliseconds for which clients may cache a list; `list_changed` announces earlier changes. */
 const TTL = 3_600_000
 const LISTS = ['tools', 'prompts', 'resources'] as const
-const CACHEABLE = new Set(
-  'server/discover tools/list prompts/list resources/list resources/templates/list resources/read skills/list skills/get'.split(
-    ' ',
-  ),
-)
 
 /** Lists do not use the call. */
 const NO_CALL = undefined as unknown as Call
@@ -326,7 +323,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     if (inSession && method === 'initialize')
       return errorAnswer(call, { code: INVALID_REQUEST, message: 'The session is initialized already' })
     if (!inSession && method === 'server/discover') return this.discover(call)
-    if (!inSession && method === 'subscriptions/listen') return this.listen(call)
+    if (!inSession && method === LISTEN) return this.listen(call)
     return errorAnswer(call, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
   }
 

@@ -8,6 +8,7 @@ import {
   has,
   INVALID_PARAMS,
   INVALID_REQUEST,
+  LISTEN,
   METHOD_NOT_FOUND,
   type ReadMessage,
   type Request,
@@ -37,7 +38,6 @@ const LISTING: Readonly<Record<string, readonly [kind: Usable, list: string, key
   'skills/list': ['resources', 'skills', 'uri'],
 }
 const COMPLETION = 'completion/complete'
-const LISTEN = 'subscriptions/listen'
 /** Refused, as it would reveal tasks of other callers. */
 const TASKS = 'tasks/list'
 /** Methods that rules do not restrict. Only the caller who started a task knows its id. */

@@ -8,6 +8,7 @@ import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
   INVALID_REQUEST,
+  LISTEN,
   MAX_BATCH,
   type Messages,
   PARSE_ERROR,
@@ -123,7 +124,7 @@ function leaseRequests(context: RequestContext, received: Messages): Received {
 }
 
 /** Requests kept complete for the life of a session or stream. */
-const KEPT_WHOLE = new Set(['initialize', 'subscriptions/listen'])
+const KEPT_WHOLE = new Set(['initialize', LISTEN])
 
 /** Whether a message has too many characters of data kept for the life of a session: client info and capabilities. */
 function keepsMuch(raw: Json): boolean {

@@ -22,6 +22,7 @@ import {
   INVALID_PARAMS,
   isSessionRevision,
   isStatelessRevision,
+  LISTEN,
   type ListKind,
   LOG_LEVEL,
   METHOD_NOT_FOUND,
@@ -84,8 +85,7 @@ export async function answerStateless<Sent>(
   const found = isOwn ? NO_SERVER : await endpoint.backend.stateless(context, request, text)
   if (found instanceof HttpResponse) return found
   const server = found instanceof Fault ? unreachable(found) : found
-  if (method === 'subscriptions/listen' && !takesEvents(context.headers.accept))
-    return notAcceptable('text/event-stream')
+  if (method === LISTEN && !takesEvents(context.headers.accept)) return notAcceptable('text/event-stream')
   const reply = makeReply()
   const call = new StatelessCall(context, request, endpoint, { reply, generation, server })
   call.approval = approval
@@ -137,7 +137,7 @@ class StatelessCall extends Call implements KeptStream, Listener {
     this.server = server
     this.listing = listingOf(context)
     // A subscription is unlimited in time, so it does not count as a running call.
-    if (request.method === 'subscriptions/listen') context.lease.uncount()
+    if (request.method === LISTEN) context.lease.uncount()
     reply.watch(() => this.cancel())
     registry.keep(this)
   }

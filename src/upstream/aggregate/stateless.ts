@@ -7,6 +7,7 @@ import {
   Fault,
   isObject,
   LIST_KINDS,
+  LISTEN,
   type ListKind,
   listKinds,
   metaOf,
@@ -38,7 +39,6 @@ import {
 } from './aggregate.ts'
 import { listeningTo, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 
-const LISTEN = 'subscriptions/listen'
 /** Cache hints of a server that does not answer: the combined answer must not be cached. */
 const NO_HINTS: JsonObject = {}
 

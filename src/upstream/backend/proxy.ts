@@ -8,6 +8,7 @@ import {
   CLIENT_CAPABILITIES,
   type ClientSession,
   Fault,
+  LISTEN,
   listingOf,
   type Migrated,
   ownRequest,
@@ -254,7 +255,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     if (this.retired) return REPLACED
     this.sessions.watch()
     // A subscription is unlimited in time, so it is not counted.
-    const listens = given.method === 'subscriptions/listen'
+    const listens = given.method === LISTEN
     if (!listens) this.count(context)
     const resolved = this.resolve(context)
     if (resolved instanceof Fault) return resolved
@@ -454,7 +455,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const place = placeOf(await this.sharing(resolved, given.params), keyOf(resolved), context)
     const elsewhere = place && replicas.fromOwner(stringify([...this.ids, ...place]), text, given.id)
     // A subscription is unlimited in time, so it is not counted.
-    if (elsewhere && given.method === 'subscriptions/listen') lease.uncount()
+    if (elsewhere && given.method === LISTEN) lease.uncount()
     return elsewhere
   }
 

@@ -5,6 +5,7 @@ import {
   Fault,
   isObject,
   LIST_KINDS,
+  LISTEN,
   type ListKind,
   METHOD_NOT_FOUND,
   type Message,
@@ -203,7 +204,7 @@ export class LoginSession implements UpstreamSession {
 export function loginStateless(server: Stateless, credential: Credential, name: string): Stateless {
   return withRequest(server, async (call) => {
     const { id, method } = call.message
-    if (method === 'subscriptions/listen') return listen(server, credential, call)
+    if (method === LISTEN) return listen(server, credential, call)
     const answer = await server.request(call)
     if (!(answer instanceof Fault && answer.login)) return answer
     const result = method === 'server/discover' ? discovered(name) : emptyList(method)

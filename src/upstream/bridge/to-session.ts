@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../json/index.ts'
 import {
   ACKNOWLEDGED,
+  CACHEABLE,
   digestOfRequest,
   errorResponse,
   Fault,
@@ -8,6 +9,7 @@ import {
   INVALID_PARAMS,
   isObject,
   LIST_KINDS,
+  LISTEN,
   METHOD_NOT_FOUND,
   missingCapability,
   PendingInput,
@@ -28,16 +30,6 @@ import { endOf } from '../sent-requests.ts'
 import type { Upstream } from '../upstream.ts'
 import { ASKING, BridgedCall, lockModeOf } from './bridged-call.ts'
 
-const CACHEABLE = new Set([
-  'server/discover',
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'skills/list',
-  'skills/get',
-  'resources/read',
-])
 /** Methods removed in 2026-07-28 (its changelog, 2 to 6). */
 const REMOVED = /^(?:initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe|tasks\/(?:list|result))$/
 type Sent = Promise<JsonObject | Fault | undefined>
@@ -77,7 +69,7 @@ export class ToSession implements Stateless {
     const fault = faultOfName(call)
     if (fault !== undefined) return errorResponse(id, { code: HEADER_MISMATCH, message: fault })
     if (method === 'server/discover') return this.#discover(call)
-    if (method === 'subscriptions/listen') {
+    if (method === LISTEN) {
       const session = this.pool.session(ownerOf(call), true)
       return session.use(async (ready) => {
         // Otherwise a change after the acknowledgement could be missed.

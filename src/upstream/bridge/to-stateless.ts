@@ -13,6 +13,7 @@ import {
   INVALID_REQUEST,
   InFlight,
   isObject,
+  LISTEN,
   type ListKind,
   LOG_LEVEL,
   type Message,
@@ -59,7 +60,6 @@ type InputResponses = { inputResponses?: JsonObject } | { error: Json }
 
 /** Maximum rounds of input in one call. */
 const MAX_ROUNDS = 32
-const LISTEN = 'subscriptions/listen'
 
 /**
  * Serves a client's session from a stateless server: session state (capabilities, log level, subscriptions) is kept

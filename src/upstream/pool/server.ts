@@ -84,7 +84,10 @@ export class UpstreamServer {
     this.#own = {
       // Stateless requests of all callers share the server.
       stateless: withOwnTasks(this.#stateless, owners),
-      kept: withOwnTasks(this.#kept, owners),
+      kept: withOwnTasks(
+        withRequest(this.#stateless, (call) => this.#kept.request(call)),
+        owners,
+      ),
       inSession: isShared ? withOwnTasks(this.#toSession, owners) : this.#toSession,
     }
   }

@@ -5,6 +5,7 @@ import {
   Fault,
   HEADER_MISMATCH,
   isObject,
+  LISTEN,
   type Message,
   type Notification,
   ownRequest,
@@ -150,8 +151,6 @@ function isMismatch({ error }: JsonObject): boolean {
   return isObject(error) && error.code === HEADER_MISMATCH
 }
 
-/** A subscription is unlimited in time. */
-const LISTEN = 'subscriptions/listen'
 /**
  * Maximum milliseconds that a request with log messages waits for others; its answer is more important than exact
  * attribution.

@@ -5,6 +5,7 @@ import {
   Fault,
   isObject,
   LIST_KINDS,
+  LISTEN,
   metaOf,
   omit,
   PROTOCOL_VERSION,
@@ -16,7 +17,6 @@ import { announce } from '../transport/lasting-stream.ts'
 const METHODS = new Set(
   'server/discover tools/list prompts/list resources/list resources/templates/list'.split(' '),
 )
-const LISTEN = 'subscriptions/listen'
 /** Maximum answers cached for one server, and characters of all; the oldest are dropped first. */
 const MAX_ANSWERS = 1_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
@@ -31,7 +31,7 @@ interface Kept {
 }
 
 /** Caches a 2026-07-28 server's lists for the lifetime that it declares. */
-export class KeptLists implements Stateless {
+export class KeptLists {
   readonly #kept = new Map<string, Kept>()
   #size = 0
   /** Number of invalidations; an answer requested before the last one may be stale. */
@@ -42,12 +42,6 @@ export class KeptLists implements Stateless {
     private readonly server: Stateless,
     private readonly onChanged: ((key: string, method: string) => void) | undefined,
   ) {}
-
-  paramHeaders: Stateless['paramHeaders'] = (tool, call) => this.server.paramHeaders(tool, call)
-
-  abandon(requestState: string): void {
-    this.server.abandon?.(requestState)
-  }
 
   request(call: UpstreamCall): ReturnType<Stateless['request']> {
     const { method, id } = call.message
