@@ -115,7 +115,14 @@ describe('descriptions of other people', { timeout: 3_600_000 }, () => {
       const { listed }: Loose = JSON.parse(
         (await run(t, ['import', 'openapi', path, '--list', ...json])).stdout,
       )
-      const checked = await run(t, ['validate', output])
+      const variables: string[] = (report.variables ?? []).map(({ name }: Loose) => name)
+      const env = Object.fromEntries(
+        variables.map((name) => [
+          name,
+          name.endsWith('_URL') ? 'https://api.example.com' : 'value-of-16-chars',
+        ]),
+      )
+      const checked = await run(t, ['validate', output], { env })
       assert.equal(checked.code, 0, checked.stdout)
 
       const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
