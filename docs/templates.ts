@@ -102,7 +102,7 @@ plantgw render shop.yaml placeOrder 'customer={"name": "Ada"}' 'items=[]' --resp
 
 Values are JSON, unless the argument is a string; the value of \`key:=JSON\` is always JSON, and
 \`key=@file\` reads a file. Values of \`config\` and of the
-environment whose names look like secrets are masked where a template reads them, and so are headers such as
+environment whose names look like secrets are masked where a template or \`\${NAME}\` puts them, and so are headers such as
 \`Authorization\`; anywhere else, [the secrets that answers never show](tools.md#secrets-in-answers). \`--show-secrets\` shows all of them. The response of \`--response\` has the status 200; it is JSON if its text is valid JSON.
 
 ## Limits
