@@ -69,6 +69,9 @@ export function unreadable(file: string, error: unknown): Finding {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (code === NOT_PLAIN)
     return finding('unreadable-file', file, message, { hint: 'Name a file, or `-` for standard input' })
+  // A shell passes it for a variable in quotes that is not set.
+  if (file === '')
+    return finding('unreadable-file', '""', 'the path is empty', { hint: 'Set the variable that holds it' })
   const [reason, hint] = REASONS[code] ?? [`the file cannot be read: ${message}`, 'Check the path']
   return finding('unreadable-file', file, reason, { hint })
 }

@@ -358,6 +358,7 @@ tools:
       [['-', 'create', 'id=1'], /`n` is missing/],
       [['-', 'create', 'id=1', 'n=1', 'tag=[]'], /did you mean `tags`/],
       [['no-such.yaml', 'create'], /there is no such file or folder/],
+      [['', 'create'], /"": error: the path is empty/],
       [['/no-prefix', 'create'], /^plantgw: there is no file \/no-prefix, and no prefix \/no-prefix$/m],
       [['-', 'create', '--header', 'x'], /name:value/],
     ] as const) {
