@@ -97,6 +97,35 @@ for (const era of ['session', 'modern'] as const)
         assert.equal(response.status, 200)
       })
 
+test('a call that is accepted with 202 is answered on the event stream', async (t) => {
+  let events: ServerResponse | undefined
+  const upstream = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    if (request.method === 'GET') {
+      events = response.writeHead(200, EVENTS)
+      return response.flushHeaders()
+    }
+    const { id, method, params }: Loose = JSON.parse(text || '{}')
+    response.writeHead(method === 'initialize' ? 200 : 202, JSON_TYPE)
+    if (method === 'initialize') {
+      const result = {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 's', version: '1' },
+      }
+      return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    }
+    response.end()
+    if (method === 'tools/call') events?.write(`data: ${said(id, params.name)}\n\n`)
+  })
+  const url = `http://127.0.0.1:${await listening(t, upstream)}/mcp`
+  const gateway = await proxied(t, [{ type: 'streamable-http', url }])
+  const client = await CLIENTS.session!(t, gateway.url)
+  assert.equal(await client.call('a'), 'a')
+  assert.equal(await client.call('b'), 'b')
+})
+
 test('an error without an id is one of the call', async (t) => {
   for (const era of ['session', 'modern'] as const)
     for (const list of [false, true]) {

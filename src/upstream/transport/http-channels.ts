@@ -195,6 +195,8 @@ export class StreamableChannel extends HttpChannel {
   #revision: string | undefined
   readonly listening: Promise<void>
   #isListening = false
+  /** Whether the event stream is open. */
+  #hears = false
   /** Whether requests did not wait for the event stream, so that messages may have been missed. */
   #wentAhead = false
   #onListening: () => void = () => {}
@@ -295,6 +297,8 @@ export class StreamableChannel extends HttpChannel {
     if (answer instanceof Fault) return this.#fail(id, answer)
     const given = answer.headers['mcp-session-id']
     if (given !== undefined) this.#sessionId ??= String(given)
+    // The answer comes on the event stream, where the official SDKs read it, too.
+    if (answer.status === 202 && this.#hears) return discard(answer)
     const refused = refusedCaller(answer, this) ?? refusal(answer, id, this)
     if (refused) discard(answer)
     const error = refused ? undefined : await this.#readAll(answer, id)
@@ -411,7 +415,9 @@ export class StreamableChannel extends HttpChannel {
         isOpen = true
         if (stream.opened() || this.#wentAhead) announce(this.#lists, this.events.message)
         this.#wentAhead = false
+        this.#hears = true
         await this.#read(answer, undefined, position)
+        this.#hears = false
         reason = `The server ${this.name} closed its event stream`
       } else {
         discard(answer)
