@@ -10,7 +10,7 @@ export async function forgetful(
 ) {
   const seen: string[] = []
   let sessions = 0
-  let known = ''
+  const known = new Set<string>()
   let failing = false
   let refusing = false
   const tools = [
@@ -30,23 +30,24 @@ export async function forgetful(
           .writeHead(200, { 'content-type': 'application/json', ...headers })
           .end(JSON.stringify({ jsonrpc: '2.0', id, result }))
       if (method === 'initialize') {
-        known = `s${++sessions}`
-        seen.push(`${method} ${known}`)
+        const opened = `s${++sessions}`
+        known.add(opened)
+        seen.push(`${method} ${opened}`)
         const result = {
           protocolVersion: '2025-11-25',
           capabilities: { tools: {} },
           serverInfo: { name: 'f', version: '1' },
         }
-        return answer(result, { 'mcp-session-id': known })
+        return answer(result, { 'mcp-session-id': opened })
       }
       if (failing && id !== undefined) return response.writeHead(500).end()
       if (refusing && method === 'tools/call') seen.push('refused')
-      if (request.headers['mcp-session-id'] !== known || (refusing && method === 'tools/call'))
-        return refuse(response, id)
-      seen.push(`${request.method === 'POST' ? (method ?? 'response') : request.method} ${known}`)
+      const session = String(request.headers['mcp-session-id'])
+      if (!known.has(session) || (refusing && method === 'tools/call')) return refuse(response, id)
+      seen.push(`${request.method === 'POST' ? (method ?? 'response') : request.method} ${session}`)
       if (id === undefined) return response.writeHead(202).end()
       return answer(
-        method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: `done in ${known}` }] },
+        method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: `done in ${session}` }] },
       )
     })
   })
@@ -56,7 +57,7 @@ export async function forgetful(
     url,
     seen,
     forget: () => {
-      known = 'forgotten'
+      known.clear()
     },
     fail: (whether: boolean) => {
       failing = whether
