@@ -55,6 +55,24 @@ for (const era of ['session', 'modern'])
         assert.match(await client.call(name), /^done in s\d+$/)
       })
 
+test('calls that are under way when a session is forgotten are all repeated', async (t) => {
+  const calls: ServerResponse[] = []
+  const end = (response: ServerResponse | undefined) => response?.writeHead(404).end()
+  const server = await forgetful(t, (response, id) => {
+    if (id === undefined || calls.length === 2) return end(response)
+    calls.push(response)
+    if (calls.length < 2) return
+    const [first, second] = calls
+    first?.on('finish', () => setImmediate(() => end(second)))
+    end(first)
+  })
+  const { url } = await proxied(t, [{ type: 'streamable-http', url: server.url }])
+  const client = await open(url)
+  server.forget()
+  const answers = await Promise.all([client.call('unsafe'), client.call('unsafe')])
+  assert.deepEqual(answers, ['done in s2', 'done in s2'])
+})
+
 const JSON_TYPE = { 'content-type': 'application/json' }
 const error = (id: unknown, code: number) =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: 'Session unknown' } })

@@ -19,6 +19,7 @@ import {
 import { type StreamPosition, waitFor } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import { within } from '../../text/index.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import {
@@ -61,6 +62,8 @@ const EVENTS = 'text/event-stream'
 /** Maximum attempts to resume the stream of an answer without a further event, and milliseconds before each. */
 const MAX_RESUMED = 3
 const LONGEST_RETRY = 30_000
+/** Milliseconds in which a server that has forgotten a session refuses the other requests of the session. */
+const REFUSING = 500
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
 export interface HttpChannelOptions {
@@ -181,6 +184,10 @@ export class StreamableChannel extends HttpChannel {
   }
   /** Requests without an answer. */
   readonly #awaited = new Set<RequestId>()
+  /** Requests under way. */
+  readonly #requests = new Set<Promise<void>>()
+  /** Once the server has forgotten the session: the requests that it has not executed, each with its error text. */
+  #refused: Map<RequestId, string> | undefined
   /** Errors received but not yet classified. */
   readonly #errors = new Map<RequestId, Response>()
   readonly #work = new InFlight<Promise<void>, true>()
@@ -238,7 +245,14 @@ export class StreamableChannel extends HttpChannel {
     const text = textOf(message)
     if (message.kind === 'request') {
       if (message.method === 'initialize') this.#handshake = text
-      this.#track(this.#request(text, message.id, this.options.repeat(message), own))
+      this.#awaited.add(message.id)
+      if (this.#refused) this.#refused.set(message.id, this.#hasForgotten)
+      else {
+        const sent = this.#request(text, message.id, this.options.repeat(message), own)
+        const ended = sent.finally(() => this.#requests.delete(ended))
+        this.#requests.add(ended)
+        this.#track(ended)
+      }
       return undefined
     }
     const fault = this.outgoing.add(text)
@@ -283,7 +297,6 @@ export class StreamableChannel extends HttpChannel {
   ): Promise<void> {
     await this.#noted
     if (this.closing) return
-    this.#awaited.add(id)
     const headers = { ...ACCEPT, ...own, ...this.#headers() }
     const session = this.#sessionId
     const answer = await this.options.http.send(this.resolved, {
@@ -312,7 +325,7 @@ export class StreamableChannel extends HttpChannel {
       const error = answered?.raw.error
       const words = refused?.message ?? (isObject(error) ? String(error.message) : why)
       const again = isUnexecuted(answer.status) || repeat === 'always'
-      return this.#forgotten(why, again ? { id, words } : undefined)
+      return this.#forgotten(why, again ? [id, words] : undefined)
     }
     if (answered) {
       this.#answered(answered)
@@ -370,14 +383,27 @@ export class StreamableChannel extends HttpChannel {
     if (!(answer instanceof Fault)) discard(answer)
   }
 
+  get #hasForgotten(): string {
+    return `The server ${this.name} has forgotten the session`
+  }
+
   /** @param refused a request that may be repeated in another session, and the server's error text */
-  #forgotten(why: string, refused?: { id: RequestId; words: string }): void {
+  #forgotten(why: string, refused?: [id: RequestId, words: string]): void {
     if (this.closing) return
+    const isFirst = !this.#refused
+    this.#refused ??= new Map()
+    if (refused) this.#refused.set(...refused)
+    if (!isFirst) return
     logForgotten(this.#upstream, why)
-    const fault = new Fault('lost', `The server ${this.name} has forgotten the session`, { status: 404 })
+    // The server refuses the other requests, too: each may be repeated once its own refusal is there.
+    this.#track(within(REFUSING, Promise.all(this.#requests), () => {}).then(() => this.#endForgotten()))
+  }
+
+  #endForgotten(): void {
     // The error may repeat in another session, so the server's own text is kept.
-    const own = refused && new Fault('lost', refused.words, { status: 404, isUnexecuted: true })
-    this.#end(fault, own, refused?.id)
+    for (const [id, words] of this.#refused ?? [])
+      this.#fail(id, new Fault('lost', words, { status: 404, isUnexecuted: true }))
+    this.#end(new Fault('lost', this.#hasForgotten, { status: 404 }))
   }
 
   /** Ends a session that the server has forgotten, or that must send it no request. @param refused fault of a request */
