@@ -343,14 +343,27 @@ export function omit(object: JsonObject, ...keys: string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
 }
 
-/** `_meta` of the gateway's own requests. */
-export function ownMeta(version: string): JsonObject {
+/** `_meta` of a request without a session (2026-07-28, `RequestMetaObject`). */
+export function clientMeta(capabilities: JsonObject = {}, clientInfo?: JsonObject): JsonObject {
   return {
     [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
-    [CLIENT_INFO]: { name: 'plantgw', version },
-    [CLIENT_CAPABILITIES]: {},
+    [CLIENT_CAPABILITIES]: capabilities,
+    ...(clientInfo && { [CLIENT_INFO]: clientInfo }),
   }
 }
+
+/** `_meta` of the gateway's own requests. */
+export function ownMeta(version: string): JsonObject {
+  return clientMeta({}, { name: 'plantgw', version })
+}
+
+/** Parameters of `initialize`. */
+export function initializeParams(hello: { capabilities: JsonObject; clientInfo: JsonObject }): JsonObject {
+  return { protocolVersion: SESSION_REVISIONS[0], ...hello }
+}
+
+/** Member of a result of `server/discover`: the gateway serves every revision. */
+export const SUPPORTED_VERSIONS: JsonObject = { supportedVersions: [...REVISIONS] }
 
 /** A JSON value with sorted keys, so that equal values have equal texts. */
 export function withSortedKeys(value: unknown): unknown {

@@ -17,19 +17,17 @@ import {
 } from '../cluster/index.ts'
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import {
-  CLIENT_CAPABILITIES,
+  clientMeta,
   errorText,
   event,
   Fault,
   INTERNAL_ERROR,
-  PROTOCOL_VERSION,
   type Replicas,
   type Request,
   type RequestId,
   readWhole,
   rpcError,
   type SessionRegistry,
-  STATELESS_REVISIONS,
 } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -67,7 +65,7 @@ export function replicaStep(cluster: Cluster): Step {
 
 /** Headers about the client's own message, which are not forwarded. */
 const OF_A_MESSAGE = ['connection', 'content-encoding', 'mcp-session-id', 'mcp-name', 'last-event-id']
-const META = { [PROTOCOL_VERSION]: STATELESS_REVISIONS[0], [CLIENT_CAPABILITIES]: {} }
+const META = clientMeta()
 
 /** Milliseconds between log lines about a foreign secret. */
 const FOREIGN = 600_000

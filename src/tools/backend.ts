@@ -29,13 +29,13 @@ import {
   negotiate,
   notificationText,
   progressTokenOf,
-  REVISIONS,
   type Request,
   type RpcError,
   resourceNotFound,
   resultText,
   SERVER_INFO,
   SUBSCRIPTION_ID,
+  SUPPORTED_VERSIONS,
 } from '../mcp/protocol.ts'
 import { visibleText } from '../mcp/visible.ts'
 import { cut, lazy, withoutHidden } from '../text/index.ts'
@@ -330,7 +330,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   private discover(call: Call): Answer {
     const { instructions } = this.service
     const capabilities = this.capabilitiesFor(call.revision)
-    const body = { supportedVersions: [...REVISIONS], capabilities, ...(instructions && { instructions }) }
+    const body = { ...SUPPORTED_VERSIONS, capabilities, ...(instructions && { instructions }) }
     return resultAnswer(call, this.shown(call, { result: stringify(body as JsonObject) }))
   }
 

@@ -1,15 +1,6 @@
 import type { Hono } from 'hono'
 import { isObject, type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
-import {
-  CLIENT_CAPABILITIES,
-  CLIENT_INFO,
-  declaredParamHeaders,
-  metaOf,
-  ownId,
-  PROTOCOL_VERSION,
-  type RecordedCall,
-  STATELESS_REVISIONS,
-} from '../../mcp/index.ts'
+import { clientMeta, declaredParamHeaders, metaOf, ownId, type RecordedCall } from '../../mcp/index.ts'
 import { ownEvents } from '../../net/index.ts'
 import { mirrored } from '../../upstream/index.ts'
 
@@ -39,11 +30,7 @@ export interface OwnRequest {
  */
 export async function ask(app: Hono, base: string, request: OwnRequest): Promise<JsonObject> {
   const { prefix, method, params, authorization, inputSchema, onMessage, onRecorded, signal, whole } = request
-  const own = {
-    [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
-    [CLIENT_CAPABILITIES]: { elicitation: { form: {}, url: {} } },
-    [CLIENT_INFO]: { name: 'plantgw-console', version: '1' },
-  }
+  const own = clientMeta({ elicitation: { form: {}, url: {} } }, { name: 'plantgw-console', version: '1' })
   const sent = { ...params, _meta: { ...metaOf(params), ...own } }
   const headers = {
     ...mirrored(method, sent, declaredParamHeaders(inputSchema ?? {})),

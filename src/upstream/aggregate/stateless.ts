@@ -14,10 +14,10 @@ import {
   missingCapability,
   type ParamHeader,
   PROTOCOL_VERSION,
-  REVISIONS,
   SERVER_INFO,
   STATELESS_REVISIONS,
   SUBSCRIPTION_ID,
+  SUPPORTED_VERSIONS,
 } from '../../mcp/index.ts'
 import { within } from '../../text/index.ts'
 import { declaresTasks, TASKS_EXTENSION, UNKNOWN_TASK } from '../../tools/tasks.ts'
@@ -213,7 +213,7 @@ export class AggregateStateless implements Stateless {
     )
     return {
       resultType: 'complete',
-      supportedVersions: [...REVISIONS],
+      ...SUPPORTED_VERSIONS,
       capabilities: mergeCapabilities([
         ...servers,
         ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),

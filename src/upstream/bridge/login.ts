@@ -11,10 +11,10 @@ import {
   type Message,
   metaOf,
   negotiate,
-  REVISIONS,
   type Request,
   SERVER_INFO,
   SUBSCRIPTION_ID,
+  SUPPORTED_VERSIONS,
 } from '../../mcp/index.ts'
 import { Cancellation } from '../../net/cancel.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
@@ -216,7 +216,7 @@ export function loginStateless(server: Stateless, credential: Credential, name: 
 
 function discovered(name: string): JsonObject {
   return {
-    supportedVersions: [...REVISIONS],
+    ...SUPPORTED_VERSIONS,
     capabilities: LISTS_ONLY,
     _meta: { [SERVER_INFO]: { name, version: '' } },
   }

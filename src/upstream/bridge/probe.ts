@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json/index.ts'
-import { Cancellation, Fault, isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
-import { ownMeta } from '../../mcp/protocol.ts'
+import { Cancellation, Fault, isObject } from '../../mcp/index.ts'
+import { initializeParams, ownMeta } from '../../mcp/protocol.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { RecentMap } from '../../text/index.ts'
 import type { Resolved } from '../definition.ts'
@@ -167,7 +167,7 @@ type Answer = JsonObject | Fault
 
 /** The 2026-07-28 claim prevents a dual-protocol server from opening a session; old servers ignore it. */
 function initialize(client: RpcClient, hello: Hello, version: string, timeout: number): Promise<Answer> {
-  const params = { protocolVersion: SESSION_REVISIONS[0], ...hello, _meta: ownMeta(version) }
+  const params = { ...initializeParams(hello), _meta: ownMeta(version) }
   return client.request('initialize', params, { timeout }).answer
 }
 

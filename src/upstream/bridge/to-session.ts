@@ -13,12 +13,11 @@ import {
   METHOD_NOT_FOUND,
   missingCapability,
   PendingInput,
-  REVISIONS,
   SUBSCRIPTION_ID,
   UNKNOWN_STATE,
 } from '../../mcp/index.ts'
 import { createParamHeaders } from '../../mcp/middleware/mirror.ts'
-import { LOG_LEVEL, metaOf, omit, SERVER_INFO } from '../../mcp/protocol.ts'
+import { LOG_LEVEL, metaOf, omit, SERVER_INFO, SUPPORTED_VERSIONS } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { type Stateless, type UpstreamCall, whoseCall } from '../backend/stateless.ts'
@@ -197,7 +196,7 @@ export class ToSession implements Stateless {
     if (ready instanceof Fault) return ready
     const { capabilities, instructions } = ready
     const result = {
-      supportedVersions: [...REVISIONS],
+      ...SUPPORTED_VERSIONS,
       capabilities: isObject(capabilities) ? omit(capabilities, 'tasks') : {},
       ...(typeof instructions === 'string' && { instructions }),
     }

@@ -4,8 +4,7 @@ import {
   CANCELLATION,
   Cancellation,
   type CancelSignal,
-  CLIENT_CAPABILITIES,
-  CLIENT_INFO,
+  clientMeta,
   errorResponse,
   Fault,
   INTERNAL_ERROR,
@@ -22,14 +21,12 @@ import {
   omit,
   ownId,
   ownRequest,
-  PROTOCOL_VERSION,
   type Request,
   type RequestId,
   type RpcError,
   readMessage,
   requestIdOf,
   SERVER_INFO,
-  STATELESS_REVISIONS,
   SUBSCRIPTION_ID,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
@@ -89,11 +86,10 @@ export class ToStateless implements UpstreamSession {
   async start({ id, params }: Request): Promise<Reply | Fault> {
     const { server, upstream } = this.options
     const { name } = upstream
-    this.#meta = {
-      [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
-      [CLIENT_CAPABILITIES]: isObject(params.capabilities) ? params.capabilities : {},
-      ...(isObject(params.clientInfo) && { [CLIENT_INFO]: params.clientInfo }),
-    }
+    this.#meta = clientMeta(
+      isObject(params.capabilities) ? params.capabilities : {},
+      isObject(params.clientInfo) ? params.clientInfo : undefined,
+    )
     const raw = await server.request(this.#call(id, 'server/discover', {}, () => {}, new Cancellation()))
     if (!raw) return new Fault('lost', `No response from the server ${name}`)
     if (raw instanceof Fault) return raw

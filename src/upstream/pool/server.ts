@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json/index.ts'
-import { Fault, isObject, ownRequest, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
+import { Fault, initializeParams, isObject, ownRequest, type Session } from '../../mcp/index.ts'
 import { Cancellation } from '../../net/index.ts'
 import { type Stateless, type UpstreamCall, withRequest } from '../backend/stateless.ts'
 import { LoginSession, type LoginSessionOptions, loginStateless } from '../bridge/login.ts'
@@ -285,7 +285,7 @@ export class UpstreamServer {
 
   /** Opens and ends a session. */
   async #try(resolved: Resolved): Promise<Fault | undefined> {
-    const params = { protocolVersion: SESSION_REVISIONS[0], ...helloOf({}) }
+    const params = initializeParams(helloOf({}))
     const request = ownRequest('initialize', params, 0)
     const events = { message() {}, lost() {}, refused() {} }
     const session = this.#open(resolved, { caller: undefined, quotaKey: '' }, events, () => [])

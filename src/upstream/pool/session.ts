@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import { Fault, isObject, METHOD_NOT_FOUND, type Message, type Notification } from '../../mcp/index.ts'
 import {
-  Fault,
-  isObject,
-  METHOD_NOT_FOUND,
-  type Message,
-  type Notification,
-  SESSION_REVISIONS,
-} from '../../mcp/index.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf, withSortedKeys } from '../../mcp/protocol.ts'
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  initializeParams,
+  metaOf,
+  withSortedKeys,
+} from '../../mcp/protocol.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import type { RequestOptions, RpcClient, SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
@@ -198,7 +197,7 @@ export class PooledSession {
 
   async #initialize(client: RpcClient): Promise<JsonObject | Fault> {
     const { name, definition } = this.upstream
-    const params = { protocolVersion: SESSION_REVISIONS[0], ...this.hello }
+    const params = initializeParams(this.hello)
     const timeout = definition.server.startupTimeout
     const raw = await client.request('initialize', params, { timeout }).answer
     if (raw instanceof Fault) return raw

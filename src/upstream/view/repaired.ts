@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../json/index.ts'
-import { isObject, REVISIONS } from '../../mcp/index.ts'
+import { isObject, SUPPORTED_VERSIONS } from '../../mcp/index.ts'
 
 /**
  * Repairs declarations of servers, as clients refuse a whole list for one invalid member. A member with a clear meaning
@@ -172,8 +172,7 @@ export function repairedHandshake(result: JsonObject): JsonObject {
   const meant = isObject(capabilities)
     ? withFields(capabilities, Object.fromEntries(Object.keys(capabilities).map((key) => [key, capability])))
     : {}
-  // The gateway serves every revision, whichever the server speaks.
-  const supportedVersions: Repair = () => [...REVISIONS]
+  const supportedVersions: Repair = () => SUPPORTED_VERSIONS.supportedVersions
   const shown = withFields(result, { instructions: text, _meta: object, supportedVersions })
   return meant === result.capabilities ? shown : { ...shown, capabilities: meant }
 }
