@@ -294,7 +294,7 @@ export class Upstream {
     const { maxSessions } = this.definition.server
     const left = Math.floor(maxSessions / LEFT_FOR_OTHERS)
     const most = maxSessions - left
-    if (quotaKey === undefined || left === 0) return undefined
+    if (quotaKey === undefined || left === 0 || this.#live.size < most) return undefined
     const own = [...this.#live.values()].filter((live) => live.quotaKey === quotaKey)
     if (own.length < most) return undefined
     if (this.makeRoom(quotaKey, true)) return undefined

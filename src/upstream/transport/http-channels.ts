@@ -246,7 +246,7 @@ export class StreamableChannel extends HttpChannel {
     if (message.kind === 'request') {
       if (message.method === 'initialize') this.#handshake = text
       this.#awaited.add(message.id)
-      if (this.#refused) this.#refused.set(message.id, this.#hasForgotten)
+      if (this.#refused) this.#refused.set(message.id, this.#forgottenText)
       else {
         const sent = this.#request(text, message.id, this.options.repeat(message), own)
         const ended = sent.finally(() => this.#requests.delete(ended))
@@ -383,7 +383,7 @@ export class StreamableChannel extends HttpChannel {
     if (!(answer instanceof Fault)) discard(answer)
   }
 
-  get #hasForgotten(): string {
+  get #forgottenText(): string {
     return `The server ${this.name} has forgotten the session`
   }
 
@@ -403,7 +403,7 @@ export class StreamableChannel extends HttpChannel {
     // The error may repeat in another session, so the server's own text is kept.
     for (const [id, words] of this.#refused ?? [])
       this.#fail(id, new Fault('lost', words, { status: 404, isUnexecuted: true }))
-    this.#end(new Fault('lost', this.#hasForgotten, { status: 404 }))
+    this.#end(new Fault('lost', this.#forgottenText, { status: 404 }))
   }
 
   /** Ends a session that the server has forgotten, or that must send it no request. @param refused fault of a request */
