@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isVariableName } from '../text/index.ts'
+import { isIdentifier } from '../text/index.ts'
 import type { Env } from './model.ts'
 
 /** Maximum bytes of a secret, which is read each time the configurations are. */
@@ -51,7 +51,7 @@ export function secretVariables(folders: readonly string[]) {
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter(isVariableName)
+    return readdirSync(folder).filter(isIdentifier)
   } catch {
     return []
   }

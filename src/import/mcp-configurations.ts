@@ -10,7 +10,7 @@ import type { ImportedConfiguration } from '../openapi/index.ts'
 import { parseText } from '../openapi/open-document.ts'
 import { isHeaderName, namer, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
-import { isSecretHeader, isVariableName } from '../text/index.ts'
+import { isIdentifier, isSecretHeader } from '../text/index.ts'
 import { type ClientServer, serversOfLine } from './bridges.ts'
 import { type ClientServers, clientServers } from './client-servers.ts'
 import { Texts, type Variable, Variables } from './secret-variables.ts'
@@ -260,7 +260,7 @@ function faultOf(url: string): string | undefined {
 }
 
 function isVariable(name: string, value: string): boolean {
-  return isVariableName(name) && !value.includes('\0')
+  return isIdentifier(name) && !value.includes('\0')
 }
 
 /** RFC 9110, 5.5. */

@@ -4,7 +4,7 @@ import { type Imported, type ImportOptions, type ImportResult, importOpenApi } f
 import { sourceOf } from '../openapi/security.ts'
 import { isHeaderName, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
-import { isSecretName } from '../text/index.ts'
+import { isIdentifier, isSecretName } from '../text/index.ts'
 import { foundSecrets } from './found-secrets.ts'
 import {
   type ExampleBody,
@@ -319,7 +319,7 @@ function either(one: JsonObject, other: JsonObject): JsonObject {
 /** The query is constant, the variables are arguments. */
 function graphqlBody({ body }: ExampleRequest): { body?: string } {
   if (body?.form !== 'graphql') return {}
-  const names = Object.keys(body.variables).filter((name) => /^[A-Za-z_]\w*$/.test(name))
+  const names = Object.keys(body.variables).filter(isIdentifier)
   const variables = names.map((name) => `"${name}": {{toJSON .Args.${name}}}`).join(', ')
   const fixed = ['query', 'operation'] as const
   const [query, operation] = fixed.map((key) => literal(JSON.stringify(body[key] ?? '')))

@@ -1,5 +1,5 @@
 import { upper } from '../openapi/tool-names.ts'
-import { isSecretHeader, isSecretName, isVariableName } from '../text/index.ts'
+import { isIdentifier, isSecretHeader, isSecretName } from '../text/index.ts'
 import { foundSecrets, isSecretOption, isValue, isVariable } from './found-secrets.ts'
 
 /** An environment variable that a configuration reads. */
@@ -152,5 +152,5 @@ const OF_CLIENTS = /^(?:workspaceFolder|userHome|cwd)/
 function ownName(kind: string, name: string): string {
   if (name === 'userHome') return 'HOME'
   if (kind === 'config' || kind === 'command') return upper(kind, name)
-  return isVariableName(name) && kind !== 'input' && !OF_CLIENTS.test(name) ? name : upper(name)
+  return isIdentifier(name) && kind !== 'input' && !OF_CLIENTS.test(name) ? name : upper(name)
 }

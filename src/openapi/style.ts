@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json/index.ts'
+import { isIdentifier } from '../text/index.ts'
 import { isMap, listOf, mapOf, maps, Unsupported } from './open-document.ts'
 import { fittingDefault, isOf } from './schema.ts'
 import type { DraftArg, Kind, Pair, Style, WireForm, Writable } from './tool-draft.ts'
@@ -46,7 +47,7 @@ function separator(style: string): string {
 
 /** The argument in a template. */
 export function access(name: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? `.Args.${name}` : `(index .Args "${name}")`
+  return isIdentifier(name) ? `.Args.${name}` : `(index .Args "${name}")`
 }
 
 /** The outermost expression of an action needs no parentheses. */

@@ -44,7 +44,7 @@ export {
   cut,
   firstOf,
   fold,
-  isVariableName,
+  isIdentifier,
   lowerFirst,
   numberText,
   plural,

@@ -93,7 +93,7 @@ export function canonicalHeader(name: string): string {
   return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 }
 
-/** Whether environment variables can have this name in any shell. */
-export function isVariableName(text: string): boolean {
+/** Letters, digits and `_`, no digit first: an environment variable in any shell, a field in a template. */
+export function isIdentifier(text: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
 }

@@ -2,7 +2,7 @@ import type { McpServer } from '../../config/index.ts'
 import { TRANSPORTS } from '../../config/transports.ts'
 import type { Path, Report, Reporter } from '../../findings/index.ts'
 import { READ_RESULT } from '../../json/shaping/index.ts'
-import { isVariableName, quote, repeats, shellWords } from '../../text/index.ts'
+import { isIdentifier, quote, repeats, shellWords } from '../../text/index.ts'
 import { type Context, withoutEffect } from '../check.ts'
 import { checkResponse, takenName } from './response.ts'
 import { checkAttempts } from './server-connections.ts'
@@ -141,7 +141,7 @@ function commandLine(command: string, args: readonly string[], path: Path): Repo
 /** Shells execute names such as `BASH_FUNC_id%%` as code. */
 export function checkVariables({ env }: McpServer, report: Reporter) {
   for (const name of Object.keys(env))
-    if (!isVariableName(name))
+    if (!isIdentifier(name))
       report({
         code: 'invalid-value',
         path: ['env', name],

@@ -1,6 +1,6 @@
 import { type Arg, type Tool, wireName } from '../../config/model.ts'
 import type { Reporter } from '../../findings/index.ts'
-import { quote, quoteAll } from '../../text/index.ts'
+import { isIdentifier, quote, quoteAll } from '../../text/index.ts'
 import { type Context, withoutEffect } from '../check.ts'
 import { mediaTypeOf } from '../subjects.ts'
 
@@ -110,5 +110,5 @@ function isIn(endpoint: string, name: string, alone = false): boolean {
 }
 
 function action(name: string): string {
-  return /^[A-Za-z_]\w*$/.test(name) ? `{{.Args.${name}}}` : `{{index .Args "${name}"}}`
+  return isIdentifier(name) ? `{{.Args.${name}}}` : `{{index .Args "${name}"}}`
 }

@@ -16,7 +16,7 @@ import {
 } from '../../import/clients/index.ts'
 import type { Json } from '../../json/index.ts'
 import { type Owner, reachFile, replaceFile } from '../../store/file.ts'
-import { isVariableName, printable, printableLines } from '../../text/index.ts'
+import { isIdentifier, printable, printableLines } from '../../text/index.ts'
 import { noSuch } from '../options.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
 import { baseOf, type EndpointFlags, endpointsOf, prefixOf } from './chosen-prefixes.ts'
@@ -66,7 +66,7 @@ function clientName(given: string): ClientName {
 }
 
 function variableName(given: string): string {
-  if (isVariableName(given)) return given
+  if (isIdentifier(given)) return given
   throw new Error(
     `--token-env must be the name of an environment variable, not a token; got ${printable(given)}`,
   )
