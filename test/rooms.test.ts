@@ -28,3 +28,21 @@ test('imports only go down the list of rooms', () => {
     }
   }
 })
+
+test('folders of upstream import only folders further on in its row of CONTRIBUTING.md', () => {
+  const row = /^\| `upstream\/`.*$/m.exec(readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8'))?.[0] ?? ''
+  const order = [...row.matchAll(/`(\w+)\/`:/g)].map((match) => match[1] as string)
+  const upstream = join(src, 'upstream')
+  const folders = readdirSync(upstream, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  assert.deepEqual(folders.map(({ name }) => name).sort(), [...order].sort())
+  for (const folder of order)
+    for (const name of readdirSync(join(upstream, folder)))
+      for (const [, other] of readFileSync(join(upstream, folder, name), 'utf8').matchAll(
+        /from '\.\.\/(\w+)\//g,
+      ))
+        if (order.includes(other as string))
+          assert.ok(
+            order.indexOf(other as string) > order.indexOf(folder),
+            `${folder}/${name} imports ${other}/`,
+          )
+})

@@ -11,10 +11,10 @@ export {
   type Together,
 } from './backend/proxy.ts'
 export { compileDefinition, type Definition, type Resolved } from './definition.ts'
-export { type DeclaredList, UpstreamServer } from './pool/server.ts'
-export { type ListChange, type OtherWorkers, SharedServers } from './pool/shared.ts'
-export { mirrored } from './rpc/stateless-upstream.ts'
+export { mirrored } from './rpc/stateless-client.ts'
 export { handshakeRefused } from './rpc/upstream-session.ts'
+export { type DeclaredList, UpstreamServer } from './server.ts'
+export { type ListChange, type OtherWorkers, SharedServers } from './shared-servers.ts'
 export type { ServerChildren } from './upstream.ts'
 export { digestOf, type Pinned } from './view/pins.ts'
 export { repairedList } from './view/repaired.ts'

@@ -3,7 +3,7 @@ import type { JsonObject } from '../json/index.ts'
 import { errorResponse, Fault, isObject } from '../mcp/index.ts'
 import { UNKNOWN_TASK } from '../tools/tasks.ts'
 import { isOfTask, listeningTo, taskIdsOf } from './aggregate/server-names.ts'
-import { type Stateless, type UpstreamCall, withRequest } from './backend/stateless.ts'
+import { type StatelessUpstream, type UpstreamCall, withRequest } from './rpc/stateless-upstream.ts'
 
 /** Maximum tasks remembered for a caller; the oldest are dropped first. */
 const MAX_TASKS = 1_000
@@ -48,7 +48,7 @@ function keyOf(taskId: string, server: string): string {
 }
 
 /** A shared server, restricted to each caller's own tasks. */
-export function withOwnTasks(server: Stateless, owners: TaskOwners): Stateless {
+export function withOwnTasks(server: StatelessUpstream, owners: TaskOwners): StatelessUpstream {
   return withRequest(server, async (call) => {
     const { id, method, params } = call.message
     const isFree = (taskId: string) => owners.isFree(taskId, call)

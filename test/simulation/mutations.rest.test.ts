@@ -7,7 +7,7 @@ import { RequestLease } from '../../src/access/request-lease.ts'
 import { SessionRegistry } from '../../src/mcp/index.ts'
 import { SessionCall } from '../../src/mcp/session/session-call.ts'
 import { PostReply, StreamReply } from '../../src/mcp/transport/stream.ts'
-import { SessionLock } from '../../src/upstream/pool/session-lock.ts'
+import { SessionLock } from '../../src/upstream/rpc/session-lock.ts'
 import { LastingStream } from '../../src/upstream/transport/lasting-stream.ts'
 import { history, run } from './history.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Cancellation, Fault } from '../../src/mcp/index.ts'
-import { type LockHolder, type LockMode, SessionLock } from '../../src/upstream/pool/session-lock.ts'
+import { type LockHolder, type LockMode, SessionLock } from '../../src/upstream/rpc/session-lock.ts'
 
 const holder = (caller: string, mode: LockMode = 'exclusive'): LockHolder => ({ caller, mode, message() {} })
 const patience = (timeout = 60_000) => ({ signal: new Cancellation(), timeout })

@@ -9,7 +9,7 @@ import { Aggregate } from '../../src/upstream/aggregate/aggregate.ts'
 import { Owners } from '../../src/upstream/aggregate/owners.ts'
 import { boundTo } from '../../src/upstream/bridge/to-session.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
-import { encodeHeader } from '../../src/upstream/rpc/stateless-upstream.ts'
+import { encodeHeader } from '../../src/upstream/rpc/stateless-client.ts'
 import { ServerView } from '../../src/upstream/view/server-view.ts'
 
 /** A text cut into pieces at any places. */

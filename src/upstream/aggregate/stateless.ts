@@ -21,7 +21,7 @@ import {
 } from '../../mcp/index.ts'
 import { within } from '../../text/index.ts'
 import { declaresTasks, TASKS_EXTENSION, UNKNOWN_TASK } from '../../tools/tasks.ts'
-import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
+import type { StatelessUpstream, UpstreamCall } from '../rpc/stateless-upstream.ts'
 import { announce, keepSubscribed } from '../transport/lasting-stream.ts'
 import { hintsOf } from '../view/kept-lists.ts'
 import { ASSUMED_CAPABILITIES, HANDSHAKE_WAIT, MAX_START_WAIT } from '../waits.ts'
@@ -50,9 +50,9 @@ type Found = JsonObject | undefined
 const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list', 'tasks/result'])
 
 /** Several servers behind one prefix, for the stateless requests of one caller. */
-export class AggregateStateless implements Stateless {
+export class AggregateStateless implements StatelessUpstream {
   /** Each server, or why it is down. */
-  readonly #found = new Map<Member, Promise<Stateless | Fault>>()
+  readonly #found = new Map<Member, Promise<StatelessUpstream | Fault>>()
 
   /** @param params of the request for which sessions may be opened */
   constructor(
@@ -61,7 +61,7 @@ export class AggregateStateless implements Stateless {
   ) {}
 
   /** @param again whether to retry a server that was down */
-  #find(member: Member, again = false): Promise<Stateless | Fault> {
+  #find(member: Member, again = false): Promise<StatelessUpstream | Fault> {
     const known = this.#found.get(member)
     if (known && !again) return known
     const found = member.server.stateless(member.resolved, this.params).then((server) => {

@@ -29,16 +29,17 @@ import { AggregateStateless } from '../aggregate/stateless.ts'
 import type { Protocol } from '../bridge/probe.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { SESSION_NAME } from '../pool/pool.ts'
-import type { DeclaredList, UpstreamServer } from '../pool/server.ts'
 import { helloOf } from '../pool/session.ts'
-import { type ServerUser, SharedServers } from '../pool/shared.ts'
+import type { StatelessUpstream } from '../rpc/stateless-upstream.ts'
 import type { Measures } from '../sent-requests.ts'
+import type { DeclaredList, UpstreamServer } from '../server.ts'
+import { type ServerUser, SharedServers } from '../shared-servers.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { ServerChildren, UpstreamContext } from '../upstream.ts'
 import type { PinChange } from '../view/pins.ts'
 import { composed, createToolFilter, type Selection } from '../view/tool-filter.ts'
 import { DRAIN, keyOf, ProxySession, type ProxySessionOptions, ProxySessions } from './session.ts'
-import { resumed, type Stateless, StatelessRequest, withStates } from './stateless.ts'
+import { resumed, StatelessRequest, withStates } from './stateless.ts'
 
 /** Creates the retries and circuit breaker of a server. */
 export type CreateResilience = (of: UpstreamLabels, breaker: BreakerSettings | undefined) => Resilience
@@ -476,7 +477,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     { replicas }: RequestContext,
     given: Request,
     text: string,
-    server: Stateless,
+    server: StatelessUpstream,
     resolved: Resolved,
   ): Promise<StatelessFound> {
     const { filter, view } = this.singleServer?.upstream ?? {}

@@ -1,5 +1,4 @@
 import { HttpResponse } from '../../access/http-response.ts'
-import type { Peer } from '../../access/request-lease.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import type { Shaping } from '../../json/shaping/index.ts'
 import {
@@ -7,7 +6,6 @@ import {
   type Answer,
   CANCELLED,
   type Call,
-  type CancelSignal,
   errorAnswer,
   errorText,
   Fault,
@@ -19,68 +17,23 @@ import {
   type ParamHeader,
   type Replicas,
   type Request,
-  type RequestHeaders,
   type StatelessServer,
   stateOf,
   UNKNOWN_STATE,
   withParams,
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
+import { type StatelessUpstream, type UpstreamCall, withRequest } from '../rpc/stateless-upstream.ts'
 import { endOf, exchangeOf } from '../sent-requests.ts'
 import type { ServerView } from '../view/server-view.ts'
 import { shapedResponse } from '../view/shaped-result.ts'
 import type { ToolFilter } from '../view/tool-filter.ts'
 
-/** Handles stateless requests for a server of any revision. */
-export interface Stateless {
-  /** Answers with the JSON-RPC response; undefined if the request was cancelled. */
-  request(call: UpstreamCall): Promise<JsonObject | Fault | undefined>
-  /** The arguments of a tool that clients mirror into headers. */
-  paramHeaders(tool: string, call: UpstreamCall): Promise<readonly ParamHeader[]>
-  /** Ends a call that waits for input that will not come; absent: calls never wait. */
-  abandon?(requestState: string): void
-}
-
-/** The same server with requests answered in another way. */
-export function withRequest(server: Stateless, request: Stateless['request']): Stateless {
-  return {
-    request,
-    paramHeaders: (tool, call) => server.paramHeaders(tool, call),
-    abandon: (requestState) => server.abandon?.(requestState),
-  }
-}
-
-export interface UpstreamCall {
-  readonly message: Request
-  /** Headers of the client, names in lower case. */
-  readonly headers: RequestHeaders
-  /** The caller, if authenticated. */
-  readonly caller: string | undefined
-  /** Quota key of the call; undefined: the gateway itself. */
-  readonly quotaKey?: string
-  /** Identifies an anonymous client; undefined: the gateway itself. */
-  readonly peer?: Peer
-  readonly resolved: Resolved
-  /** The client's session, which determines the revision of the answer; absent: it has none. */
-  readonly session?: string
-  /** Receives messages before the answer. */
-  onMessage(raw: JsonObject): void
-  /** Called with the shaping of the result, if known only to the aggregate. */
-  onShaping?(shaping: Shaping): void
-  /** Aborted when the client disconnects, which cancels the request. */
-  readonly signal: CancelSignal
-}
-
-/** Equal for calls of the same client, as far as known. */
-export function whoseCall({ session, caller, peer }: Partial<UpstreamCall>): string {
-  return session ?? caller ?? peer?.key ?? ''
-}
-
 /** One stateless request to a message-based server. */
 export class StatelessRequest implements StatelessServer {
   /** @param given the request for the server, before filtering */
   constructor(
-    private readonly server: Stateless,
+    private readonly server: StatelessUpstream,
     private readonly given: Request,
     private readonly resolved: Resolved,
     private readonly filter: ToolFilter | undefined,
@@ -163,7 +116,7 @@ export async function resumed(
 }
 
 /** The server with waiting calls that every replica can find. */
-export function withStates(server: Stateless, replicas: Replicas): Stateless {
+export function withStates(server: StatelessUpstream, replicas: Replicas): StatelessUpstream {
   return withRequest(server, async (call) => {
     const raw = await server.request(call)
     if (!raw || !('result' in raw) || !isObject(raw.result)) return raw

@@ -11,10 +11,10 @@ import {
 } from '../../mcp/protocol.ts'
 import { Waiting } from '../../mcp/session/waiting.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import type { UpstreamCall } from '../backend/stateless.ts'
 import { helloOf, type PooledSession } from '../pool/session.ts'
-import type { LockHolder, LockMode } from '../pool/session-lock.ts'
 import type { SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
+import type { LockHolder, LockMode } from '../rpc/session-lock.ts'
+import type { UpstreamCall } from '../rpc/stateless-upstream.ts'
 import { isWanted } from '../rpc/upstream-session.ts'
 
 /** Requests during which the server may ask the client (Multi Round-Trip Requests, Supported Requests). */

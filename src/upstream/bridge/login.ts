@@ -18,7 +18,7 @@ import {
 } from '../../mcp/index.ts'
 import { Cancellation } from '../../net/cancel.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { type Stateless, type UpstreamCall, withRequest } from '../backend/stateless.ts'
+import { type StatelessUpstream, type UpstreamCall, withRequest } from '../rpc/stateless-upstream.ts'
 import {
   completeHandshake,
   type RelayOptions,
@@ -201,7 +201,11 @@ export class LoginSession implements UpstreamSession {
  * login that they need.
  * @param credential a login of the caller
  */
-export function loginStateless(server: Stateless, credential: Credential, name: string): Stateless {
+export function loginStateless(
+  server: StatelessUpstream,
+  credential: Credential,
+  name: string,
+): StatelessUpstream {
   return withRequest(server, async (call) => {
     const { id, method } = call.message
     if (method === LISTEN) return listen(server, credential, call)
@@ -224,7 +228,7 @@ function discovered(name: string): JsonObject {
 
 /** A subscription lasts over logins: when the caller logs in or out, all lists may have changed. */
 async function listen(
-  server: Stateless,
+  server: StatelessUpstream,
   credential: Credential,
   call: UpstreamCall,
 ): Promise<JsonObject | Fault | undefined> {

@@ -6,7 +6,7 @@ import { RecentMap } from '../../text/index.ts'
 import type { Resolved } from '../definition.ts'
 import { type Hello, helloForAll, helloOf, keyOfHello } from '../pool/session.ts'
 import { NO_EVENTS, type RpcClient } from '../rpc/rpc-client.ts'
-import type { StatelessUpstream } from '../rpc/stateless-upstream.ts'
+import type { StatelessClient } from '../rpc/stateless-client.ts'
 import type { Upstream } from '../upstream.ts'
 
 /** Whether a server speaks 2026-07-28 (`stateless`) or only session-based revisions. */
@@ -33,7 +33,7 @@ export class Probe {
 
   constructor(
     private readonly upstream: Upstream,
-    private readonly stateless: StatelessUpstream,
+    private readonly stateless: StatelessClient,
   ) {}
 
   /**

@@ -20,10 +20,10 @@ import { createParamHeaders } from '../../mcp/middleware/mirror.ts'
 import { LOG_LEVEL, metaOf, omit, SERVER_INFO, SUPPORTED_VERSIONS } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { type Stateless, type UpstreamCall, whoseCall } from '../backend/stateless.ts'
 import { faultOfName, SESSION_NAME, type SessionOwner, SessionPool } from '../pool/pool.ts'
 import { helloOf, type PooledSession } from '../pool/session.ts'
-import { GIVES_WAY } from '../pool/session-lock.ts'
+import { GIVES_WAY } from '../rpc/session-lock.ts'
+import { type StatelessUpstream, type UpstreamCall, whoseCall } from '../rpc/stateless-upstream.ts'
 import { isRepeatable, MAX_SUBSCRIPTIONS } from '../rpc/upstream-session.ts'
 import { endOf } from '../sent-requests.ts'
 import type { Upstream } from '../upstream.ts'
@@ -42,7 +42,7 @@ const MAX_SESSIONS = 3
  * Serves clients of 2026-07-28 from a session-based server. Server requests become `input_required`, while the call
  * waits in the server.
  */
-export class ToSession implements Stateless {
+export class ToSession implements StatelessUpstream {
   readonly pool: SessionPool
   readonly #pendingInput = new PendingInput<BridgedCall>()
   readonly #headers = createParamHeaders()

@@ -30,8 +30,8 @@ import {
   SUBSCRIPTION_ID,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import type { Stateless, UpstreamCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
+import type { StatelessUpstream, UpstreamCall } from '../rpc/stateless-upstream.ts'
 import {
   levelOf,
   maySubscribe,
@@ -45,7 +45,7 @@ import { announce, announcedLists, keepSubscribed } from '../transport/lasting-s
 import type { Upstream } from '../upstream.ts'
 
 export interface ToStatelessOptions {
-  server: Stateless
+  server: StatelessUpstream
   resolved: Resolved
   caller: string | undefined
   /** Quota key of the client. */

@@ -11,9 +11,9 @@ import {
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import type { RequestOptions, RpcClient, SentRequest, ServerRequest } from '../rpc/rpc-client.ts'
+import { SessionLock } from '../rpc/session-lock.ts'
 import { handshakeRefused, levelOf } from '../rpc/upstream-session.ts'
 import type { ConnectOptions, Upstream } from '../upstream.ts'
-import { SessionLock } from './session-lock.ts'
 
 /** Client data for the handshake of a gateway-held session. */
 export interface Hello {

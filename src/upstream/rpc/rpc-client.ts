@@ -17,7 +17,14 @@ import {
 import type { Span } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Operation, Operations } from '../sent-requests.ts'
-import { type Channel, type ChannelEvents, FAILED, idAmong, type ResumeToken } from '../transport/channel.ts'
+import {
+  type Channel,
+  type ChannelEvents,
+  FAILED,
+  idAmong,
+  type ResumeToken,
+  timedOut,
+} from '../transport/channel.ts'
 
 /** A request of a server to its client. */
 export type ServerRequest = Request
@@ -68,14 +75,6 @@ const BEGINNING = /^(?:initialize|ping|server\/discover|logging\/setLevel|resour
 
 /** Events of a connection that is not used yet. */
 export const NO_EVENTS: RpcEvents = { message() {}, rejected() {}, closed() {} }
-
-/** The fault of a request after `ms` milliseconds without a message. */
-export function timedOut(server: string, ms: number, what = 'call'): Fault {
-  return new Fault(
-    'timeout',
-    `No response from the server ${server} for ${ms / 1000} s; the ${what} timed out`,
-  )
-}
 
 /**
  * JSON-RPC over one connection to a server. The gateway's own requests get ids, progress tokens, deadlines and

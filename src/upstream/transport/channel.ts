@@ -82,6 +82,14 @@ export function tooLarge(server: string, limit: number): Fault {
   return new Fault('invalid', tooLargeText(`the server ${server}`, limit))
 }
 
+/** The fault of a request after `ms` milliseconds without a message. */
+export function timedOut(server: string, ms: number, what = 'call'): Fault {
+  return new Fault(
+    'timeout',
+    `No response from the server ${server} for ${ms / 1000} s; the ${what} timed out`,
+  )
+}
+
 /** Messages queued for a server, limited in bytes. */
 export class Outgoing {
   readonly #reservation = memory.queue()

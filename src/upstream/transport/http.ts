@@ -28,8 +28,7 @@ import {
 import { paced } from '../../text/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import { timedOut } from '../rpc/rpc-client.ts'
-import { idAmong, readData, tooLarge, withId } from './channel.ts'
+import { idAmong, readData, timedOut, tooLarge, withId } from './channel.ts'
 
 export interface HttpOptions {
   /** Name of the server. */

@@ -10,7 +10,7 @@ import {
   omit,
   PROTOCOL_VERSION,
 } from '../../mcp/index.ts'
-import { type Stateless, type UpstreamCall, whoseCall } from '../backend/stateless.ts'
+import { type StatelessUpstream, type UpstreamCall, whoseCall } from '../rpc/stateless-upstream.ts'
 import { announce } from '../transport/lasting-stream.ts'
 
 /** Methods cacheable for their `ttlMs` (2026-07-28, Caching). */
@@ -39,11 +39,11 @@ export class KeptLists {
 
   /** @param onChanged called when a list changed, with the key of the template values */
   constructor(
-    private readonly server: Stateless,
+    private readonly server: StatelessUpstream,
     private readonly onChanged: ((key: string, method: string) => void) | undefined,
   ) {}
 
-  request(call: UpstreamCall): ReturnType<Stateless['request']> {
+  request(call: UpstreamCall): ReturnType<StatelessUpstream['request']> {
     const { method, id } = call.message
     if (method === LISTEN) return this.#listen(call)
     if (!METHODS.has(method)) return this.server.request(call)

@@ -1,9 +1,9 @@
-import type { Definition } from '../definition.ts'
-import type { StreamChange } from '../transport/lasting-stream.ts'
-import type { UpstreamContext } from '../upstream.ts'
-import type { PinChange } from '../view/pins.ts'
-import type { Occupant } from './pool.ts'
+import type { Definition } from './definition.ts'
+import type { Occupant } from './pool/pool.ts'
 import { UpstreamServer } from './server.ts'
+import type { StreamChange } from './transport/lasting-stream.ts'
+import type { UpstreamContext } from './upstream.ts'
+import type { PinChange } from './view/pins.ts'
 
 /** A router that uses a server. */
 export interface ServerUser {

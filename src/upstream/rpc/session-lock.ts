@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json/index.ts'
 import { CANCELLATION, type CancelSignal, Fault } from '../../mcp/index.ts'
-import type { ServerRequest } from '../rpc/rpc-client.ts'
+import type { ServerRequest } from './rpc-client.ts'
 
 /**
  * How a call uses a session. `exclusive`: the server may ask the client or send log messages, and these do not

@@ -1,14 +1,16 @@
-import type { JsonObject } from '../../json/index.ts'
-import { Fault, initializeParams, isObject, ownRequest, type Session } from '../../mcp/index.ts'
-import { Cancellation } from '../../net/index.ts'
-import { type Stateless, type UpstreamCall, withRequest } from '../backend/stateless.ts'
-import { LoginSession, type LoginSessionOptions, loginStateless } from '../bridge/login.ts'
-import { Probe, type Protocol } from '../bridge/probe.ts'
-import { ToSession } from '../bridge/to-session.ts'
-import { ToStateless } from '../bridge/to-stateless.ts'
-import type { Definition, Resolved } from '../definition.ts'
-import { ChannelSession, type Resumed } from '../rpc/channel-session.ts'
-import { StatelessUpstream } from '../rpc/stateless-upstream.ts'
+import type { JsonObject } from '../json/index.ts'
+import { Fault, initializeParams, isObject, ownRequest, type Session } from '../mcp/index.ts'
+import { Cancellation } from '../net/index.ts'
+import { LoginSession, type LoginSessionOptions, loginStateless } from './bridge/login.ts'
+import { Probe, type Protocol } from './bridge/probe.ts'
+import { ToSession } from './bridge/to-session.ts'
+import { ToStateless } from './bridge/to-stateless.ts'
+import type { Definition, Resolved } from './definition.ts'
+import { makeRoom, type Occupant } from './pool/pool.ts'
+import { helloOf } from './pool/session.ts'
+import { ChannelSession, type Resumed } from './rpc/channel-session.ts'
+import { StatelessClient } from './rpc/stateless-client.ts'
+import { type StatelessUpstream, type UpstreamCall, withRequest } from './rpc/stateless-upstream.ts'
 import {
   handshakeRefused,
   type Reply,
@@ -16,14 +18,12 @@ import {
   replyOf,
   type UpstreamSession,
   type UpstreamSessionEvents,
-} from '../rpc/upstream-session.ts'
-import { TaskOwners, withOwnTasks } from '../task-owners.ts'
-import { Upstream, type UpstreamContext } from '../upstream.ts'
-import { KeptLists } from '../view/kept-lists.ts'
-import type { ServerView } from '../view/server-view.ts'
-import { AnswerTimeout } from '../waits.ts'
-import { makeRoom, type Occupant } from './pool.ts'
-import { helloOf } from './session.ts'
+} from './rpc/upstream-session.ts'
+import { TaskOwners, withOwnTasks } from './task-owners.ts'
+import { Upstream, type UpstreamContext } from './upstream.ts'
+import { KeptLists } from './view/kept-lists.ts'
+import type { ServerView } from './view/server-view.ts'
+import { AnswerTimeout } from './waits.ts'
 
 export type Restore = () => Restored[]
 
@@ -51,12 +51,12 @@ export class UpstreamServer {
   readonly probe: Probe
   /** Waiting limit when combined with other servers. */
   readonly answerTimeout = new AnswerTimeout()
-  readonly #stateless: StatelessUpstream
+  readonly #stateless: StatelessClient
   /** Cached variant, for use in aggregates. */
   readonly #kept: KeptLists
   readonly #toSession: ToSession
   /** The variants with tasks bound to callers. */
-  readonly #own: { stateless: Stateless; kept: Stateless; inSession: Stateless }
+  readonly #own: { stateless: StatelessUpstream; kept: StatelessUpstream; inSession: StatelessUpstream }
   /** Whether the server refused a session-based handshake. */
   #refusesSessions = false
   /** The start at load, run once for all routers that share the server. */
@@ -75,7 +75,7 @@ export class UpstreamServer {
       const all = [...occupants(), ...this.#toSession.pool.occupants()]
       return makeRoom(ownOnly ? all.filter((one) => one.quotaKey === quotaKey) : all, quotaKey)
     })
-    this.#stateless = new StatelessUpstream(this.upstream, context.version, context.log)
+    this.#stateless = new StatelessClient(this.upstream, context.version, context.log)
     this.#kept = new KeptLists(this.#stateless, context.onListChanged)
     this.#toSession = new ToSession(this.upstream, context.log)
     this.probe = new Probe(this.upstream, this.#stateless)
@@ -149,10 +149,10 @@ export class UpstreamServer {
     { caller, quotaKey }: Pick<Session, 'caller' | 'quotaKey'>,
     events: UpstreamSessionEvents,
     restore: Restore,
-    stateless: Stateless = this.#own.stateless,
+    stateless: StatelessUpstream = this.#own.stateless,
   ): UpstreamSession {
     const { upstream } = this
-    const bridged = (server: Stateless) =>
+    const bridged = (server: StatelessUpstream) =>
       new ToStateless({ server, resolved, caller, quotaKey, upstream }, events)
     const direct = () => new ChannelSession({ upstream, resolved, quotaKey, restore }, events)
     const isShared = upstream.definition.server.isolation !== 'session'
@@ -176,7 +176,7 @@ export class UpstreamServer {
   }
 
   /** A session that callers share needs the multiplexing of stateless requests. */
-  #shared(resolved: Resolved, stateless: Stateless): Stateless {
+  #shared(resolved: Resolved, stateless: StatelessUpstream): StatelessUpstream {
     return withRequest(this.#toSession, async (call) => {
       const protocol = await this.probe.of(resolved, call.message.params)
       if (protocol instanceof Fault) return protocol
@@ -205,7 +205,7 @@ export class UpstreamServer {
    * The server as a member of an aggregate for stateless requests, bridged if it is session-based.
    * @param params of the request for which a session may be opened
    */
-  async stateless(resolved: Resolved, params: JsonObject): Promise<Stateless | Fault> {
+  async stateless(resolved: Resolved, params: JsonObject): Promise<StatelessUpstream | Fault> {
     const protocol = await this.protocol(resolved, params)
     if (protocol instanceof Fault && !protocol.login) return protocol
     return this.bridge(protocol, resolved, true)
@@ -228,7 +228,7 @@ export class UpstreamServer {
    * @param protocol a fault: unknown until the caller has logged in
    * @param keeps whether its lists are cached
    */
-  bridge(protocol: Protocol | Fault, resolved: Resolved, keeps: boolean): Stateless {
+  bridge(protocol: Protocol | Fault, resolved: Resolved, keeps: boolean): StatelessUpstream {
     const stateless = keeps ? this.#own.kept : this.#own.stateless
     const { inSession } = this.#own
     const server =
