@@ -29,20 +29,22 @@ test('imports only go down the list of rooms', () => {
   }
 })
 
-test('folders of upstream import only folders further on in its row of CONTRIBUTING.md', () => {
-  const row = /^\| `upstream\/`.*$/m.exec(readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8'))?.[0] ?? ''
-  const order = [...row.matchAll(/`(\w+)\/`:/g)].map((match) => match[1] as string)
-  const upstream = join(src, 'upstream')
-  const folders = readdirSync(upstream, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  assert.deepEqual(folders.map(({ name }) => name).sort(), [...order].sort())
-  for (const folder of order)
-    for (const name of readdirSync(join(upstream, folder)))
-      for (const [, other] of readFileSync(join(upstream, folder, name), 'utf8').matchAll(
-        /from '\.\.\/(\w+)\//g,
-      ))
-        if (order.includes(other as string))
-          assert.ok(
-            order.indexOf(other as string) > order.indexOf(folder),
-            `${folder}/${name} imports ${other}/`,
-          )
+test('folders of a room import only folders further on in its row of CONTRIBUTING.md', () => {
+  const rows = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(/^\| `(\w+)\/` +\|(.*)$/gm)
+  for (const [, room, row] of rows) {
+    const order = [...(row as string).matchAll(/`(\w+)\/`:/g)].map((match) => match[1] as string)
+    const entries = readdirSync(join(src, room as string), { withFileTypes: true })
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    if (order.length > 1) assert.deepEqual(folders.sort(), [...order].sort(), `folders of ${room}`)
+    for (const folder of order)
+      for (const name of readdirSync(join(src, room as string, folder))) {
+        const text = readFileSync(join(src, room as string, folder, name), 'utf8')
+        for (const [, other] of text.matchAll(/from '\.\.\/(\w+)\//g))
+          if (order.includes(other as string))
+            assert.ok(
+              order.indexOf(other as string) > order.indexOf(folder),
+              `${room}/${folder}/${name}: ${other}/`,
+            )
+      }
+  }
 })

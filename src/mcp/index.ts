@@ -25,6 +25,21 @@ export { declares, missingCapability } from './client-capabilities.ts'
 export type { CallEnd, Replicas, RequestContext, RequestHeaders } from './context.ts'
 export type { Endpoint } from './endpoint.ts'
 export { CANCELLATION, Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
+export {
+  accepted,
+  event,
+  eventStream,
+  faultResponse,
+  headersOf,
+  json,
+  methodNotAllowed,
+  nodePair,
+  readBody,
+  readWhole,
+  reply,
+  rpcError,
+  tooMuch,
+} from './http.ts'
 export { InFlight } from './in-flight.ts'
 export { listPages } from './list-pages.ts'
 export { listingOf } from './listing.ts'
@@ -50,21 +65,6 @@ export {
   type SessionRegistryOptions,
 } from './session/session-registry.ts'
 export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'
-export {
-  accepted,
-  event,
-  eventStream,
-  faultResponse,
-  headersOf,
-  json,
-  methodNotAllowed,
-  nodePair,
-  readBody,
-  readWhole,
-  reply,
-  rpcError,
-  tooMuch,
-} from './transport/http.ts'
 export { idInEnds, lineSplitter, oneLine, readInTurns } from './transport/message-lines.ts'
 export { type LineContext, StdioConnection } from './transport/stdio-connection.ts'
 export { serveMcp, serveMessage, serveSse } from './transport/transports.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSON_LIMITS, type Json, type JsonObject, parse, stringify } from '../../src/json/index.ts'
-import { takes } from '../../src/mcp/transport/http.ts'
+import { takes } from '../../src/mcp/http.ts'
 import { nearest, proposal } from '../../src/text/index.ts'
 import { argsReader } from '../../src/tools/args.ts'
 import { schemaCompiler } from '../../src/tools/validators.ts'

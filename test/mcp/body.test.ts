@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { memory } from '../../src/access/memory.ts'
 import type { Body } from '../../src/mcp/context.ts'
-import { readBody } from '../../src/mcp/transport/http.ts'
+import { readBody } from '../../src/mcp/http.ts'
 
 const LIMIT = 10
 const HEAD = 'POST / HTTP/1.1\r\nhost: a\r\n'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
-import { event } from '../../src/mcp/transport/http.ts'
+import { event } from '../../src/mcp/http.ts'
 import { sample } from '../support/rest.ts'
 
 /** JSON with line breaks between its parts, as servers print it for people. */

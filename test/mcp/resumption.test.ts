@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../../src/access/memory.ts'
 import { EventLog } from '../../src/mcp/session/resumption.ts'
-import { EventStream } from '../../src/mcp/transport/stream.ts'
+import { EventStream } from '../../src/mcp/session/stream.ts'
 import { holdOpen, type Loose, open, post, readEvents, rpc, wire } from '../support/wire.ts'
 
 interface Seen {

@@ -3,6 +3,7 @@ import type { Ticket } from '../../cluster/index.ts'
 import type { BackendSession } from '../backend.ts'
 import type { Replicas, RequestContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { rpcError } from '../http.ts'
 import { listingOf } from '../listing.ts'
 import {
   INVALID_REQUEST,
@@ -15,7 +16,6 @@ import {
   requestIdOf,
   textOf,
 } from '../protocol.ts'
-import { rpcError } from '../transport/http.ts'
 import type { Session } from './session.ts'
 
 /** Seconds for which an unknown session can be resumed; sessions in use do not expire. */

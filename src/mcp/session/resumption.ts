@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type MemoryReservation, memory } from '../../access/memory.ts'
-import { event } from '../transport/http.ts'
+import { event } from '../http.ts'
 
 /** Characters of events kept for one session; a larger event, up to `maxQueued`, is kept alone. */
 const MAX_KEPT = 1024 * 1024

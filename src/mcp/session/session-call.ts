@@ -16,8 +16,8 @@ import {
   progressTokenOf,
   type SessionRevision,
 } from '../protocol.ts'
-import type { Reply } from '../transport/stream.ts'
 import { MAX_QUESTIONS, type OwnAnswer } from './questions.ts'
+import type { Reply } from './stream.ts'
 
 /** A progress token that no message has. */
 export const NO_TOKEN = Symbol('none')

@@ -8,6 +8,7 @@ import type { CallLog } from '../call-log.ts'
 import { declares } from '../client-capabilities.ts'
 import type { RequestContext } from '../context.ts'
 import { Fault } from '../fault.ts'
+import { type AnswerForm, accepted } from '../http.ts'
 import { InFlight } from '../in-flight.ts'
 import type { Listing } from '../listing.ts'
 import { forgetTools } from '../middleware/listed-tools.ts'
@@ -29,7 +30,10 @@ import {
   type SessionRevision,
   textOf,
 } from '../protocol.ts'
-import { type AnswerForm, accepted } from '../transport/http.ts'
+import { ANSWER_TIME } from './pending-input.ts'
+import { type OwnAnswer, Questions } from './questions.ts'
+import { EventLog } from './resumption.ts'
+import { type CallSession, NO_TOKEN, SessionCall } from './session-call.ts'
 import {
   BatchReply,
   type ClientStream,
@@ -37,11 +41,7 @@ import {
   type Reply,
   type Resumable,
   StreamReply,
-} from '../transport/stream.ts'
-import { ANSWER_TIME } from './pending-input.ts'
-import { type OwnAnswer, Questions } from './questions.ts'
-import { EventLog } from './resumption.ts'
-import { type CallSession, NO_TOKEN, SessionCall } from './session-call.ts'
+} from './stream.ts'
 import { Waiting } from './waiting.ts'
 
 /** Facts known before a backend serves the session. */

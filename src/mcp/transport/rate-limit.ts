@@ -2,9 +2,9 @@ import type { HttpResponse } from '../../access/http-response.ts'
 import { type Excess, type Excesses, type Meter, rateMessage } from '../../access/rate.ts'
 import { stringify } from '../../json/index.ts'
 import type { RequestContext } from '../context.ts'
+import { json, rpcError } from '../http.ts'
 import { unwrapped } from '../listing.ts'
 import { errorResponse, type Message, RATE_LIMITED, type Request, type RpcError } from '../protocol.ts'
-import { json, rpcError } from './http.ts'
 
 /** Messages of a body, or the answer that refuses it. */
 type Read = { messages: Message[]; batch: boolean; text: string } | { refused: HttpResponse }

@@ -2,6 +2,7 @@ import type { HttpResponse } from '../../access/http-response.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../../json/index.ts'
 import { pauseFor } from '../../text/index.ts'
 import type { Body, RequestContext } from '../context.ts'
+import { rpcError, tooMuch } from '../http.ts'
 import { isIndirect, unwrapped } from '../listing.ts'
 import { refuseLookalike } from '../middleware/permissions.ts'
 import {
@@ -16,7 +17,6 @@ import {
   readMessage,
   withoutNothing,
 } from '../protocol.ts'
-import { rpcError, tooMuch } from './http.ts'
 import { metered } from './rate-limit.ts'
 import { claimsRevision } from './stateless.ts'
 

@@ -9,11 +9,11 @@ import type { ApprovalOutcome } from '../call-log.ts'
 import type { RequestContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { Fault } from '../fault.ts'
+import { notAcceptable, rpcError, takesEvents } from '../http.ts'
 import { type Listing, listingOf } from '../listing.ts'
 import { visitStateless, withoutVisit } from '../middleware/logins.ts'
 import { checkStandardHeaders, mismatch, type ParamHeader } from '../middleware/mirror.ts'
 import { readsResult } from '../middleware/read-result.ts'
-import { askStateless, keepsApproval, resumeApproval } from '../middleware/stateless-approval.ts'
 import { NO_ANSWER, OwnCall } from '../own-call.ts'
 import { handle } from '../pipeline.ts'
 import {
@@ -38,8 +38,8 @@ import {
   UNSUPPORTED_PROTOCOL_VERSION,
 } from '../protocol.ts'
 import type { Listener } from '../session/session-registry.ts'
-import { notAcceptable, rpcError, takesEvents } from './http.ts'
-import type { StatelessReply } from './stream.ts'
+import type { StatelessReply } from '../session/stream.ts'
+import { askStateless, keepsApproval, resumeApproval } from './stateless-approval.ts'
 
 /** Revision 2026-07-28: stateless requests. */
 

@@ -5,6 +5,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import type { RequestContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { Fault } from '../fault.ts'
+import { faultResponse, rpcError, tooMuch } from '../http.ts'
 import { InFlight } from '../in-flight.ts'
 import { listingOf } from '../listing.ts'
 import {
@@ -26,11 +27,10 @@ import {
 } from '../protocol.ts'
 import { beginSession, handshake, migrate } from '../session/opening.ts'
 import type { Session } from '../session/session.ts'
-import { faultResponse, rpcError, tooMuch } from './http.ts'
+import { LineReply } from '../session/stream.ts'
 import { idInEnds, lineSplitter, oneLine } from './message-lines.ts'
 import { receive } from './receive.ts'
 import { answerStateless, claimsRevision } from './stateless.ts'
-import { LineReply } from './stream.ts'
 
 /** One line of standard input as a request; call `end` when it is answered. */
 export interface LineContext extends RequestContext {

@@ -3,6 +3,21 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import type { RequestContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { Fault } from '../fault.ts'
+import {
+  type AnswerForm,
+  accepted,
+  acceptedForm,
+  event,
+  eventStream,
+  faultResponse,
+  json,
+  methodNotAllowed,
+  notAcceptable,
+  reply,
+  rpcError,
+  takesEvents,
+  tooMuch,
+} from '../http.ts'
 import { listingOf } from '../listing.ts'
 import {
   errorText,
@@ -23,25 +38,10 @@ import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from
 import { markIn } from '../session/resumption.ts'
 import type { Session } from '../session/session.ts'
 import type { SessionRegistry } from '../session/session-registry.ts'
-import {
-  type AnswerForm,
-  accepted,
-  acceptedForm,
-  event,
-  eventStream,
-  faultResponse,
-  json,
-  methodNotAllowed,
-  notAcceptable,
-  reply,
-  rpcError,
-  takesEvents,
-  tooMuch,
-} from './http.ts'
+import { EventStream, PostReply } from '../session/stream.ts'
 import { refusedBatch } from './rate-limit.ts'
 import { receive } from './receive.ts'
 import { answerStateless, claimsRevision, unsupported } from './stateless.ts'
-import { EventStream, PostReply } from './stream.ts'
 
 /** Maximum GET streams of one session; beyond, the oldest is closed, as its connection is probably dead. */
 const MAX_STREAMS = 4

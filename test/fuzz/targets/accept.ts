@@ -1,4 +1,4 @@
-import { acceptedForm, takes, takesEvents } from '../../../src/mcp/transport/http.ts'
+import { acceptedForm, takes, takesEvents } from '../../../src/mcp/http.ts'
 import { holds, type Target } from '../target.ts'
 
 export const accept: Target = {

@@ -6,6 +6,8 @@ import { type ApprovalOutcome, LoggedRequest } from '../call-log.ts'
 import { declares, missingCapability } from '../client-capabilities.ts'
 import type { RequestContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { json } from '../http.ts'
+import { CANNOT_ASK, ELICIT, ELICITATION, messageFor, outcomeOfAnswer } from '../middleware/approval.ts'
 import {
   CLIENT_CAPABILITIES,
   errorText,
@@ -18,8 +20,6 @@ import {
 import { digestOfRequest, type ParkedCall, UNKNOWN_STATE } from '../session/pending-input.ts'
 import { MAX_QUESTIONS } from '../session/questions.ts'
 import { stateOf } from '../session/replicas.ts'
-import { json } from '../transport/http.ts'
-import { CANNOT_ASK, ELICIT, ELICITATION, messageFor, outcomeOfAnswer } from './approval.ts'
 
 /**
  * Approval of stateless calls (2026-07-28, Multi Round-Trip Requests): the client gets `input_required`, and repeats

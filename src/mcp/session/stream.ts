@@ -2,9 +2,9 @@ import type { HttpResponse } from '../../access/http-response.ts'
 import { type MemoryReservation, memory } from '../../access/memory.ts'
 import { limitReached } from '../../access/refusals.ts'
 import type { RequestContext } from '../context.ts'
+import { type AnswerForm, event, eventStream, json, takesEvents } from '../http.ts'
 import { errorText, INTERNAL_ERROR } from '../protocol.ts'
-import type { EventLog, ResumableStream } from '../session/resumption.ts'
-import { type AnswerForm, event, eventStream, json, takesEvents } from './http.ts'
+import type { EventLog, ResumableStream } from './resumption.ts'
 
 /** Sent chunks kept in the queue's array before it is copied. */
 const MAX_HEAD = 1_000

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
-import { HttpResponse } from '../../access/http-response.ts'
-import { type MemoryReservation, parsedSize } from '../../access/memory.ts'
-import { type LimitName, limitReached, RETRY_AFTER } from '../../access/refusals.ts'
-import type { Body, RequestHeaders } from '../context.ts'
-import { type Fault, httpStatusOf } from '../fault.ts'
-import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from '../protocol.ts'
+import { HttpResponse } from '../access/http-response.ts'
+import { type MemoryReservation, parsedSize } from '../access/memory.ts'
+import { type LimitName, limitReached, RETRY_AFTER } from '../access/refusals.ts'
+import type { Body, RequestHeaders } from './context.ts'
+import { type Fault, httpStatusOf } from './fault.ts'
+import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 
 /** Node's request and response, if available: reading them avoids web objects. */
 export interface NodePair {
