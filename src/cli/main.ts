@@ -81,7 +81,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     const program = await programOf(words, (status) => {
       code = status
     })
-    await program.parseAsync(unlessUnknown(words, program), { from: 'user' })
+    await program.parseAsync(untilUnknown(words, program), { from: 'user' })
     return code
   } catch (error) {
     // Help and version end with a commander error that is not an error.
@@ -91,10 +91,14 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Only the first word if it is no command: with `--help` after it, the whole help would hide the error. */
-function unlessUnknown(words: readonly string[], { commands }: Command): string[] {
-  const [first = '-'] = words
-  return first.startsWith('-') || commands.some((one) => one.name() === first) ? [...words] : [first]
+/** The words up to one that is no command: `--help` after it would hide the error. */
+function untilUnknown(words: readonly string[], command: Command): string[] {
+  const { commands } = command
+  const [first = '-', ...rest] = words
+  if (first.startsWith('-') || commands.length === 0) return [...words]
+  if (first === 'help') return untilUnknown([...rest, '--help'], command)
+  const named = commands.find((one) => one.name() === first)
+  return named ? [first, ...untilUnknown(rest, named)] : [first]
 }
 
 /** The reader may close the pipe early (`plantgw validate | head`), which must not change the exit code. */

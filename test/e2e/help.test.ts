@@ -63,6 +63,13 @@ test('the version, and what is meant by a misspelt command', () => {
     assert.match(stderr, /^plantgw: unknown command 'validat'\n\(Did you mean validate\?\)/)
     assert.deepEqual([stdout, status], ['', 2])
   }
+  for (const words of [['nope', '--help'], ['help', 'nope'], ['nope']])
+    for (const group of ['import', 'config']) {
+      const { stdout, stderr, status } = plantgw(group, ...words)
+      assert.match(stderr, new RegExp(`^plantgw: unknown command 'nope'\nusage: plantgw ${group} `))
+      assert.deepEqual([stdout, status], ['', 2])
+    }
+  assert.match(plantgw('import', 'help', 'mcp').stdout, /^Usage: plantgw import mcp /)
   assert.match(plantgw('help', 'validate').stdout, /^Usage: plantgw validate /)
   assert.match(plantgw('help', 'import', 'mcp').stdout, /^Usage: plantgw import mcp /)
   assert.equal(plantgw('help').stdout, plantgw('--help').stdout)
