@@ -68,10 +68,9 @@ function versionOf(document: Json, file: string): ReadDocument {
     if (foreign) return { fault: `it is ${foreign.what}. ${foreign.hint}` }
     return { fault: 'the top level has neither `openapi` nor `swagger`' }
   }
-  if (!isMap(document.paths)) {
-    if (isMap(document.webhooks)) return { fault: 'it describes only webhooks, which cannot be called' }
-    return { fault: 'it has no `paths`' }
-  }
+  // Since OpenAPI 3.1, a description may have these alone.
+  const { paths, webhooks, components } = document
+  if (![paths, webhooks, components].some(isMap)) return { fault: 'it has no `paths`' }
   if (openapi === undefined)
     return /^2(\.|$)/.test(version)
       ? { document, version: '2.0' }

@@ -101,3 +101,17 @@ test('import curl reads a file of command lines; each import of requests writes 
   })
   assert.equal(readFileSync(join(cwd, 'p.env'), 'utf8'), 'SHOP_TOKEN=s3cret\n', postman.stderr)
 })
+
+test('a recording and a collection without requests get advice', async (t) => {
+  const cwd = temporaryFolder(t)
+  for (const [kind, value, advice] of [
+    ['har', { log: { entries: [] } }, /\n {2}Call the API while the developer tools /],
+    ['postman', { info: { name: 'Shop' }, item: [] }, /\n {2}Export a collection that has requests\n$/],
+  ] as const) {
+    const input = JSON.stringify(value)
+    const { code, stdout, stderr } = await run(t, ['import', kind, '-'], { cwd, input })
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^-: 0 operations, 0 imported, 0 skipped\n/)
+    assert.match(stderr, advice)
+  }
+})

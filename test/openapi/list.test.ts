@@ -61,3 +61,32 @@ test('--list says what a selection leaves out, as JSON too', async (t) => {
     { operation: 'GET /ping', tags: [], summary: '' },
   ])
 })
+
+test('a description without operations, and a selection of none, get advice', async (t) => {
+  const cwd = temporaryFolder(t)
+  const of = async (value: object, ...args: string[]) =>
+    await run(t, ['import', 'openapi', '-', ...args], { cwd, input: JSON.stringify(value) })
+  const info = { title: 'Shop', version: '1' }
+  const advice = '  Give a description of an API with `paths`: webhooks and components cannot be called\n'
+  const head = '-: 0 operations, 0 imported, 0 skipped\n'
+  const webhooks = { sold: { post: { responses: {} } } }
+  const left =
+    '  1 left out: the gateway does not receive calls of an API\n      the description: `webhooks`\n'
+  for (const [value, more] of [
+    [{ openapi: '3.0.3', info, paths: {} }, ''],
+    [{ openapi: '3.1.0', info, components: {} }, ''],
+    [{ openapi: '3.1.0', info, webhooks }, left],
+  ] as const) {
+    const { code, stdout, stderr } = await of(value)
+    assert.deepEqual([code, stdout, stderr], [1, '', head + more + advice])
+    const listed = await of(value, '--list')
+    assert.deepEqual(
+      [listed.code, listed.stdout],
+      [1, `-: 0 operations, 0 can be imported, 0 skipped\n${advice}`],
+    )
+  }
+  assert.match(
+    (await of(shop, '--tag', 'none')).stderr,
+    /, 4 not selected\n {2}Nothing is selected: --list shows the tags and operations\n$/,
+  )
+})

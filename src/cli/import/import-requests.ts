@@ -20,6 +20,8 @@ interface Kind {
   description: string
   argument: [name: string, description: string]
   read(value: Json, name: string | undefined): Examples | { fault: string }
+  /** What to do about a file without requests; absent: `read` refuses it. */
+  ifEmpty?: string
 }
 
 const KINDS = {
@@ -28,6 +30,7 @@ const KINDS = {
     description: 'Make configurations from a Postman collection (v2.0 or v2.1).',
     argument: ['<file>', 'the exported collection; - for standard input'],
     read: postmanExamples,
+    ifEmpty: 'Export a collection that has requests',
   },
   curl: {
     noun: 'a command line of curl',
@@ -40,6 +43,8 @@ const KINDS = {
     description: 'Make configurations from the API calls that a browser recorded as HAR.',
     argument: ['<file>', 'the recording; - for standard input'],
     read: harExamples,
+    ifEmpty:
+      'Call the API while the developer tools of the browser are open, and save what they recorded as HAR',
   },
 } satisfies Record<string, Kind>
 
@@ -59,7 +64,7 @@ export function requestsCommands(exit: (code: number) => void): Command[] {
 }
 
 async function importRequests(kind: keyof typeof KINDS, from: string, flags: Flags): Promise<number> {
-  const { noun, read }: Kind = KINDS[kind]
+  const { noun, read, ifEmpty }: Kind = KINDS[kind]
   const source = await (kind === 'curl' ? lineOrText : fetchText)(from)
   const { file, text } = source
   const parsed = parseText(source)
@@ -80,5 +85,6 @@ async function importRequests(kind: keyof typeof KINDS, from: string, flags: Fla
   })
   if (made.fault !== undefined || made.findings)
     throw new Error(`${file}: ${made.fault ?? 'no description can be made of it'}`)
+  if (made.operations === 0 && ifEmpty) made.notes.push(ifEmpty)
   return finishOperations(made, file, flags, made.values)
 }

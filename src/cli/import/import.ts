@@ -110,7 +110,11 @@ async function readImported(from: string, flags: ImportFlags): Promise<Imported 
     ...(others && { others }),
   }
   const made = importOpenApi(source, options)
-  return made.findings || made.fault !== undefined
-    ? refuse(made, source, `${from} is not an OpenAPI description`)
-    : made
+  if (made.findings || made.fault !== undefined)
+    return refuse(made, source, `${from} is not an OpenAPI description`)
+  const { operations, notSelected, notes } = made
+  if (operations === 0)
+    notes.push('Give a description of an API with `paths`: webhooks and components cannot be called')
+  else if (operations === notSelected) notes.push('Nothing is selected: --list shows the tags and operations')
+  return made
 }

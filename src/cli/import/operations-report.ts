@@ -120,7 +120,9 @@ export function listText(made: Imported, from: string): string {
       return ['', heading, ...columns(operations.map(rowOf), WIDEST)]
     },
   )
-  return `${printableLines([headLine(made, from, 'can be imported'), ...groups.flat()].join('\n'))}\n`
+  const notes = made.operations === 0 ? made.notes.map((note) => `  ${note}`) : []
+  const lines = [headLine(made, from, 'can be imported'), ...notes, ...groups.flat()]
+  return `${printableLines(lines.join('\n'))}\n`
 }
 
 function rowOf({ operation, name, reason, summary }: ListedOperation): string[] {
