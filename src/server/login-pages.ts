@@ -214,8 +214,10 @@ function page(status: number, content: Html): HttpResponse {
   return new HttpResponse(status, PAGE_HEADERS, PAGES.text(html`<main><h1>Login</h1>${content}</main>`))
 }
 
+/** Undefined also for a value that the gateway never sets: decoded, it may hold what no header can. */
 function cookieOf(header = ''): string | undefined {
-  return parse(header, COOKIE)[COOKIE]
+  const value = parse(header, COOKIE)[COOKIE]
+  return value !== undefined && TOKEN.test(value) ? value : undefined
 }
 
 /**

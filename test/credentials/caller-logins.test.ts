@@ -227,3 +227,15 @@ test('a page is for one login, and shows why a login failed', async (t) => {
   assert.match((await ann.ask(url)).text, /cannot be used any more/)
   assert.equal((await ann.ask(`${PUBLIC}/_login/x`)).status, 404)
 })
+
+test('a cookie that the gateway did not set is none, whatever it holds', async (t) => {
+  const { bases, browser } = await world(t)
+  const ann = await rawCall(bases[0]!, '/team', 'ann-token-of-20-characters', '2025-06-18')
+  const [{ text }] = ((await ann.call()) as Loose).result.content
+  const own = browser('ann')
+  // Decoded it has a line break, which no header can hold.
+  own.cookie = 'plantgw-login=a%0D%0Ab:%20c'
+  const { status } = await own.ask(urlIn(text), { code: codeIn(text)! })
+  assert.equal(status, 303)
+  assert.match(own.cookie, /^plantgw-login=[\w-]{32}$/)
+})

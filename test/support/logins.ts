@@ -36,7 +36,7 @@ export function apiOf(server: ProtectedServer, as: AuthorizationServer) {
 
 /** A person's browser: it is logged in at the authorization server as `account`. */
 export class Browser {
-  private cookie = ''
+  cookie = ''
   private turn = 0
   /** Of the page whose form is sent. */
   origin = PUBLIC
