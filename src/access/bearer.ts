@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { tokenDigest, tokenExpiry } from '../config/index.ts'
 import type { Identity } from './identity.ts'
 import type { ScopeChallenge } from './permissions.ts'
-import type { Authenticate } from './steps.ts'
+import type { Authenticate, Denial } from './steps.ts'
 
 /** Authorization = scheme, spaces, token; the scheme in any case (RFC 9110 section 11.1, RFC 6750 section 2.1). */
 const BEARER = /^bearer +([\x21-\x7e\x80-\xff]+) *$/i
@@ -67,28 +67,41 @@ export function namedCaller(
   return { caller, subject: caller, scopes: new Set(scopes), claims: {}, ...(bySettings && { bySettings }) }
 }
 
-/** Creates the lookup of callers: `Authorization` header → the owner of its token, else undefined. */
+/** Creates the lookup of callers: `Authorization` header → the owner of its token, or that it has expired, else undefined. */
 export function bearerCallers(
   tokens: readonly CallerToken[],
-): (authorization: string | undefined) => Identity | undefined {
+): (authorization: string | undefined) => Identity | Denial | undefined {
   const table = bearerTable(
     tokens.map(({ token, expires, caller, scopes, bySettings }) => ({
       token,
-      expires,
+      end: expires === undefined ? Number.POSITIVE_INFINITY : tokenExpiry(expires),
       identity: namedCaller(caller, scopes, bySettings),
     })),
   )
-  return (authorization) => table(authorization)?.identity
+  return (authorization) => {
+    const found = table(authorization)
+    return found && (Date.now() < found.end ? found.identity : EXPIRED)
+  }
+}
+
+const UNKNOWN: Denial = {
+  status: 401,
+  message: 'A known bearer token is required: send the header "Authorization: Bearer <token>"',
+}
+/** Its owner guesses nothing, so it is another reason. */
+const EXPIRED: Denial = {
+  status: 401,
+  reason: 'expired',
+  message: 'The bearer token has expired: ask the operator of the gateway for another one',
 }
 
 export function bearerAuthentication(tokens: readonly CallerToken[]): Authenticate {
   const known = bearerCallers(tokens)
-  return async ({ headers: { authorization } }) =>
-    known(authorization) ?? {
-      status: 401,
-      message: 'A known bearer token is required: send the header "Authorization: Bearer <token>"',
-      headers: { 'www-authenticate': bearerChallenge(authorization) },
-    }
+  return async ({ headers: { authorization } }) => {
+    const found = known(authorization) ?? UNKNOWN
+    if (!('status' in found)) return found
+    return { ...found, headers: { 'www-authenticate': bearerChallenge(authorization) } }
+  }
 }
 
 /** The challenge for a file token that lacks scopes (RFC 6750, 3.1). */

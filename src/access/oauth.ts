@@ -41,7 +41,7 @@ interface OAuthRoute {
   scopes: readonly string[]
   judge: Judge
   /** Callers with a token of the settings. */
-  known: (authorization: string | undefined) => Identity | undefined
+  known: (authorization: string | undefined) => Identity | Denial | undefined
 }
 
 /** The challenge with the scopes that one operation requires. */
@@ -65,7 +65,7 @@ export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRou
     const challenge = challenges[isMcp(path) ? 0 : 1] as string
     if (request.parameter('access_token') !== undefined) return refusal(IN_QUERY, challenge)
     const caller = known(authorization)
-    if (caller) return caller
+    if (caller) return 'status' in caller ? refusal(caller, challenge) : caller
     const token = authorization && BEARER.exec(authorization)?.[1]
     if (!token) return refusal(/^bearer(?: |$)/i.test(authorization ?? '') ? MALFORMED : MISSING, challenge)
     const verdict = await judge(token)

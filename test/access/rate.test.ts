@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { bearerAuthentication } from '../../src/access/bearer.ts'
 import { Buckets } from '../../src/access/buckets.ts'
 import { FailedLogins } from '../../src/access/failed-logins.ts'
 import { Rates } from '../../src/access/rate.ts'
 import { clientAddressReader, networkMatcher } from '../../src/access/trusted-proxies.ts'
 import type { RateRule } from '../../src/config/model.ts'
-import { body, open, post, readEvents, rpc, stateless, wire } from '../support/wire.ts'
+import { body, INITIALIZE, open, post, readEvents, rpc, stateless, wire } from '../support/wire.ts'
 
 const HOUR = 3_600_000
 const rule = (limit: number, more: Partial<RateRule> = {}): RateRule => ({
@@ -223,4 +224,28 @@ test('wrong credentials are limited, those that the address has used before stil
   assert.deepEqual(await statuses('right', 'a', 'b', 'right'), [404, 401, 429, 404])
   now += 60_000
   assert.deepEqual(await statuses('a', 'b', 'c', 'd', 'right'), [401, 401, 401, 429, 404])
+})
+
+test('a token of a file that has expired is no guess, and the reason is known', async () => {
+  const refused: string[] = []
+  const tokens = [
+    { token: 'old', caller: 'me', expires: '2020-01-01' },
+    { token: 'new', caller: 'me' },
+  ]
+  const { app } = await wire({
+    authenticate: bearerAuthentication(tokens),
+    parts: {
+      logins: new FailedLogins(1, () => 0),
+      onRefusedCredentials: ({ reason }) => void refused.push(reason),
+    },
+  })
+  const answer = (token: string) => post(app, '/one/mcp', INITIALIZE, { authorization: `Bearer ${token}` })
+  for (let i = 0; i < 3; i++) {
+    const late = await answer('old')
+    assert.equal(late.status, 401)
+    assert.equal(late.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+    assert.match((await body(late)).error.message, /^The bearer token has expired: ask the operator/)
+  }
+  assert.equal((await answer('new')).status, 200)
+  assert.deepEqual(refused, ['expired', 'expired', 'expired'])
 })
