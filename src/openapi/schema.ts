@@ -204,9 +204,12 @@ function typesOf(schema: JsonObject): string[] {
   )
   const types = [...new Set(given.filter((type) => typeof type === 'string' && TYPES.has(type)))] as string[]
   if (types.length === 0) types.push(...impliedTypes(schema))
-  const nullable = schema.nullable === true || schema['x-nullable'] === true
-  if (nullable && types.length > 0 && !types.includes('null')) types.push('null')
+  if (isNullable(schema) && types.length > 0 && !types.includes('null')) types.push('null')
   return types.includes('number') ? types.filter((type) => type !== 'integer') : types
+}
+
+function isNullable(schema: JsonObject): boolean {
+  return schema.nullable === true || schema['x-nullable'] === true
 }
 
 function impliedTypes(schema: JsonObject): string[] {
@@ -216,8 +219,9 @@ function impliedTypes(schema: JsonObject): string[] {
   if (isMap(schema.additionalProperties) && !schema.anyOf && !schema.oneOf) return ['object']
   if (schema.items !== undefined) return ['array']
   const values = schema.const !== undefined ? [schema.const] : listOf(schema.enum)
-  const kinds = new Set(values.map((value) => (value === null ? 'null' : typeof value)))
-  return [...kinds].filter((kind) => kind === 'string' || kind === 'number' || kind === 'boolean')
+  const kinds = [...new Set(values.map((value) => typeof value))]
+  const scalars = kinds.filter((kind) => kind === 'string' || kind === 'number' || kind === 'boolean')
+  return scalars.length > 0 && values.includes(null) ? [...scalars, 'null'] : scalars
 }
 
 /** Converts a nested schema. */
@@ -293,7 +297,7 @@ function enumOf(schema: JsonObject, types: readonly string[]): Json[] | undefine
   const nullable = types.includes('null')
   const values = [...new Set(given.filter((value) => value !== null || nullable))]
   if (values.every((value) => value === null) || values.length > 150) return undefined
-  if (nullable && schema.nullable === true && !values.includes(null)) values.push(null)
+  if (nullable && isNullable(schema) && !values.includes(null)) values.push(null)
   const fits = (value: Json) => types.length === 0 || types.some((type) => isOf(value, type))
   if (!values.every((value) => isExact(value) && fits(value))) return undefined
   return JSON.stringify(values).length > 3000 ? undefined : values

@@ -19,6 +19,16 @@ const CASES: [name: string, schema: object, expected: object][] = [
     { type: ['string', 'null'], enum: ['a', null] },
   ],
   ['types of 3.1', { type: ['integer', 'null'], minimum: 1 }, { type: ['integer', 'null'], minimum: 1 }],
+  [
+    'x-nullable with enum',
+    { type: 'string', 'x-nullable': true, enum: ['a'] },
+    { type: ['string', 'null'], enum: ['a', null] },
+  ],
+  [
+    'an enum with null, without a type',
+    { enum: ['a', null] },
+    { type: ['string', 'null'], enum: ['a', null] },
+  ],
   ['const', { const: 'a' }, { type: 'string', enum: ['a'] }],
   [
     'anyOf with null',
