@@ -1,5 +1,6 @@
 import { isRepeatable, type Limits, type Tool } from '../config/model.ts'
 import { afterRefusal, type Credential, type SentHeader } from '../credentials/credential.ts'
+import { Fault } from '../mcp/fault.ts'
 import type { Exchange } from '../mcp/recorded-call.ts'
 import {
   type Connection,
@@ -12,7 +13,7 @@ import {
   type Resilience,
 } from '../net/index.ts'
 import { addressOf, type Span, type SpanStart, type TraceContext } from '../telemetry/trace.ts'
-import { percentDecoded } from '../text/index.ts'
+import { percentDecoded, timeText, within } from '../text/index.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError, obtained } from './failure.ts'
 import type { Mask } from './mask.ts'
@@ -72,19 +73,19 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     connectTimeout,
     proxy,
   }
-  let sent = obtained(await credential?.header())
+  let sent = credential && (await inTime(credential.header(), fetching))
   let request = sent ? withHeader(first, sent) : first
   for (let hops = 0; ; hops++) {
     fetching.guard = guardOf(request, options)
     fetching.tls = request.origin === first.origin ? tls : tls?.elsewhere
     let answer = await sendOne(request, tool, fetching, options)
     if (credential && sent && carries(request, sent)) {
-      const other = obtained(await afterRefusal(credential, sent, answer))
+      const other = await inTime(afterRefusal(credential, sent, answer), fetching)
       if (other) {
         sent = undefined
         request = withHeader(request, other)
         answer = await sendOne(request, tool, fetching, options)
-        obtained(await afterRefusal(credential, other, answer))
+        await inTime(afterRefusal(credential, other, answer), fetching)
       }
     }
     if (!tool.followRedirects || !isRedirect(answer)) return { answer, request }
@@ -96,6 +97,16 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     request = redirected(request, answer, options)
     options = { ...options, spans: options.spans && { span: options.spans.span } }
   }
+}
+
+/** A header for the server, within the time of the call: its authorization server may be slower. @throws CallError */
+async function inTime<T>(
+  given: Promise<T | Fault>,
+  { begin, timeout }: Pick<FetchOptions, 'timeout'> & { begin: number },
+): Promise<T> {
+  const late = () =>
+    new Fault('timeout', `No token for the server could be fetched within ${timeText(timeout)} (timeout)`)
+  return obtained(await within(begin + timeout - performance.now(), given, late))
 }
 
 /** One attempt, with its own span if traces are recorded (semantic conventions of HTTP). */

@@ -251,6 +251,22 @@ describe('credentials of HTTP tools', () => {
     assert.ok(!JSON.stringify(logged).includes('wrong-secret'))
   })
 
+  test('are part of the time of the call', async (t) => {
+    const tokens = await tokenServer(t)
+    const shop = await api(t, tokens)
+    tokens.respond = () => {}
+    const limits = { timeout: '200ms' }
+    const { base } = await gatewayHere(
+      t,
+      configuration(fetched(tokens), [tool(shop.origin, '/a', { limits })]),
+    )
+    assert.equal(
+      await (await open(`${base}/p/mcp`)).call('a'),
+      'No token for the server could be fetched within 200 ms (timeout).',
+    )
+    assert.equal(shop.asked.length, 0)
+  })
+
   test('are exchanged for each caller', async (t) => {
     const tokens = await tokenServer(t)
     const shop = await api(t, tokens)
