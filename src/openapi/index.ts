@@ -231,7 +231,7 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
         ...shared,
         isNamed,
         login: fixed?.login,
-        operation,
+        operation: token ? withoutLogin(operation) : operation,
         name: wanted,
         url: `{{.Config.${key}}}`,
         credentials,
@@ -249,6 +249,12 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
   }
   checkNames(decisions, shared.known)
   return { members, counts, refs, token }
+}
+
+/** Without the header that the server's `credentials` set. */
+function withoutLogin(operation: Operation): Operation {
+  const isLogin = (one: JsonObject) => one.in === 'header' && /^authorization$/i.test(String(one.name))
+  return { ...operation, parameters: operation.parameters.filter((one) => !isLogin(one)) }
 }
 
 /** The token that the gateway fetches for all operations; adds a note for each login that it does not. */
