@@ -34,9 +34,15 @@ export function groupsOf(members: readonly Member[], limit: number): Group[] {
     return together ? [[word, all]] : tags
   })
   return packed(named).flatMap(([tag, list]) =>
-    chunks(list, limit).map((chunk) => ({ end: unique(tag).replaceAll('_', '-'), members: chunk })),
+    chunks(list, limit).map((chunk) => ({
+      end: unique(tag.replace(ENDPOINT, '$&_tools')).replaceAll('_', '-'),
+      members: chunk,
+    })),
   )
 }
+
+/** Ends of a prefix that look like the endpoints below it. */
+const ENDPOINT = /^(?:mcp|sse|message)$/
 
 type Named = [name: string, members: Member[]]
 

@@ -183,6 +183,12 @@ test('more tools than a model can afford come to a configuration for each tag', 
     ['/api/zoo/cats', '/api/zoo/cats-2', '/api/zoo/cats-3'],
   )
   assert.deepEqual(await findings(large), [])
+  const odd = imported(many(['Message', 'SSE'], 60))
+  assert.deepEqual(
+    odd.configurations.map(({ prefix }) => prefix),
+    ['/shop/message-tools', '/shop/sse-tools'],
+  )
+  assert.deepEqual(await findings(odd), [])
   const small = imported(many(['a-x', 'a-y', 'b'], 40), { listSize: 40_000 })
   assert.deepEqual(
     small.configurations.map(({ name, tools }) => [name, tools.length]),
