@@ -18,14 +18,14 @@ export interface Members {
   /**
    * Makes this replica and the session's opener know each other, once for each process of either.
    * @param question called if they do not yet
-   * @returns a promise that a request should wait for, briefly; undefined: nothing to wait for
+   * @returns a promise that a request should wait for, briefly
    */
-  meet(ticket: Pick<Ticket, 'owner' | 'process'>, question: () => Question): Promise<void> | undefined
+  meet(ticket: Pick<Ticket, 'owner' | 'process'>, question: () => Question): Promise<void>
   /**
    * Records a replica that introduces itself; undefined: it is not one.
    * @returns the replicas known here, and a promise that the answer waits for
    */
-  greet(from: string): { members: string; told: Promise<void> | undefined } | undefined
+  greet(from: string): { members: string; told: Promise<void> } | undefined
   /** Adds a replica that another worker has met. */
   learn(address: string): void
   /** The addresses of the others. */
@@ -71,10 +71,10 @@ export function createMembers(options: MembersOptions): Members {
     if (known.size > MAX_REPLICAS) known.delete(known.values().next().value as string)
   }
 
-  function met(other: string): Promise<void> | undefined {
+  async function met(other: string): Promise<void> {
     const isNew = other !== address && !known.has(other)
     learn(other)
-    return isNew ? onMet?.(other) : undefined
+    if (isNew) await onMet?.(other)
   }
 
   function introduce(owner: string, process: string | undefined, question: Question): Promise<void> {
@@ -105,11 +105,11 @@ export function createMembers(options: MembersOptions): Members {
   }
 
   return {
-    meet({ owner, process }, question) {
-      if (owner === address) return undefined
+    async meet({ owner, process }, question) {
+      if (owner === address) return
       const before = meetings.get(owner)
       const isMet = before?.process === process && (before.done || now() - before.began < AGAIN)
-      return isMet ? before.pending : introduce(owner, process, question())
+      await (isMet ? before.pending : introduce(owner, process, question()))
     },
     greet(from) {
       const other = froms.open(from, address)

@@ -80,8 +80,9 @@ export function createWorkerCluster(options: WorkerClusterOptions): WorkerCluste
       const received = hops.receive(header, method, target)
       return received ? { ...received, by: 'worker' } : outer?.receive(header, method, target)
     },
-    meet: (ticket, question) =>
-      workerIn(ticket.owner) === undefined ? outer?.meet(ticket, question) : undefined,
+    async meet(ticket, question) {
+      if (workerIn(ticket.owner) === undefined) await outer?.meet(ticket, question)
+    },
     greet: (from) => outer?.greet(from),
     learn: (other) => outer?.learn(other),
     forget: (owner) => outer?.forget(owner),

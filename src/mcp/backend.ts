@@ -26,7 +26,7 @@ export interface Backend {
    * Creates the backend side of a session that the previous backend served; that one only finishes its calls. Undefined:
    * the client must initialize again.
    */
-  migrate(session: ClientSession, context: RequestContext): Migrated | Promise<Migrated>
+  migrate(session: ClientSession, context: RequestContext): Promise<Migrated>
   /**
    * Finds the server for a stateless request (2026-07-28). An `HttpResponse`: the request is already answered and logged.
    * @param text of the request as received
@@ -45,7 +45,7 @@ export interface BackendSession {
   /** Milliseconds without a message after which a call times out; undefined: the backend handles timeouts. */
   readonly timeout: number | undefined
   /** Answers `initialize`, and sets the session's revision. */
-  initialize(session: ClientSession, request: Request, context: RequestContext): Opened | Promise<Opened>
+  initialize(session: ClientSession, request: Request, context: RequestContext): Promise<Opened>
   /** Answers a request; a rejection becomes an internal error. */
   request(call: Call): Promise<Answer>
   /** Takes a notification or response of the client. */

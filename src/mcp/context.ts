@@ -80,7 +80,7 @@ export interface Replicas {
   /** Whether another replica forwarded the request. */
   readonly isPassed: boolean
   /** Announces this replica to the one that opened a session; the request should wait for the result. */
-  meet(ticket: Ticket): Promise<void> | undefined
+  meet(ticket: Ticket): Promise<void>
   /**
    * Sends this request to all other replicas and ignores their answers. @param but address of a replica that already
    * has it

@@ -52,7 +52,7 @@ export interface AdminRoutesParts {
 
 export interface AdminRoutes {
   /** Answers a request for an admin route; undefined for other paths. */
-  answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined
+  answer(c: Context, headers: RequestHeaders): Promise<HttpResponse | undefined>
   /** Whether the sender may see everything without a token. */
   isOpenTo(c: Context, headers: RequestHeaders): boolean
 }
@@ -78,7 +78,7 @@ export function isAdminRoute(path: string): boolean {
 /** The health checks alone, for a listener beside `admin.listen`. */
 export function probesOnly(pages: AdminRoutes): AdminRoutes {
   return {
-    answer: (c, headers) => (PROBES.has(c.req.path) ? pages.answer(c, headers) : undefined),
+    answer: async (c, headers) => (PROBES.has(c.req.path) ? pages.answer(c, headers) : undefined),
     isOpenTo: () => false,
   }
 }
@@ -133,7 +133,7 @@ export function createAdminRoutes(parts: AdminRoutesParts): AdminRoutes {
     )
   }
 
-  function answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined {
+  async function answer(c: Context, headers: RequestHeaders): Promise<HttpResponse | undefined> {
     const { path, method } = c.req
     if (isConsole(path)) return foreignOrigin(headers) ?? consolePage(c, headers, senderOf(c, headers), parts)
     const methods = Object.hasOwn(METHODS, path) ? METHODS[path] : undefined

@@ -99,8 +99,8 @@ function otherPages({
     if (refused) return plainRefusal(refused)
     return (
       clientDocumentOf(path, publicUrl) ??
-      loginPages?.(c, arrival.headers) ??
-      adminRoutes?.answer(c, arrival.headers) ??
+      (await loginPages?.(c, arrival.headers)) ??
+      (await adminRoutes?.answer(c, arrival.headers)) ??
       nothingHere(c, adminRoutes?.isOpenTo(c, arrival.headers) ? table() : undefined)
     )
   }

@@ -428,7 +428,7 @@ function asWorker(
 
 /** Workers answer /_health, and /_ready when ready; otherwise the parent answers, which knows the reason. */
 function probesHere({ elsewhere }: Shared, { unready }: Readiness): Elsewhere {
-  return (c) => {
+  return async (c) => {
     const { path } = c.req
     const isWell = path === '/_health' || (path === '/_ready' && unready() === undefined)
     return isWell ? undefined : elsewhere(c)

@@ -37,7 +37,7 @@ interface LoginPagesParts {
 }
 
 /** Answers a request for a page where a caller logs in, or sees its logins; undefined for other paths. */
-export type LoginPages = (c: Context, headers: RequestHeaders) => Promise<HttpResponse> | undefined
+export type LoginPages = (c: Context, headers: RequestHeaders) => Promise<HttpResponse | undefined>
 
 /** Seconds that a browser keeps it. */
 const COOKIE_AGE = 600
@@ -108,7 +108,7 @@ export function createLoginPages(parts: LoginPagesParts): LoginPages {
     }
   }
 
-  return (c, headers) => (c.req.path.startsWith(LOGIN_PAGES) ? answer(c, headers) : undefined)
+  return async (c, headers) => (c.req.path.startsWith(LOGIN_PAGES) ? answer(c, headers) : undefined)
 }
 
 function answerOf(turn: Turn, stored: StoredPage, cookie?: string): HttpResponse {

@@ -10,7 +10,7 @@ import type { OtherWorkers, ProxyStatus } from '../upstream/index.ts'
 import type { ConsoleSource } from './console/source.ts'
 
 /** Answers requests that another process serves; undefined: this one serves them. */
-export type Elsewhere = (c: Context) => Promise<HttpResponse> | undefined
+export type Elsewhere = (c: Context) => Promise<HttpResponse | undefined>
 
 /** State that a worker shares with the other workers of its gateway. */
 export interface Shared {

@@ -212,7 +212,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   resume(): this {
     return this
   }
-  migrate(): Migrated {
+  async migrate(): Promise<Migrated> {
     return this
   }
   async stateless(): Promise<this> {
@@ -293,7 +293,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return this.service.instructions
   }
 
-  initialize(session: ClientSession, { id, params }: Request): Opened {
+  async initialize(session: ClientSession, { id, params }: Request): Promise<Opened> {
     if (typeof params.protocolVersion !== 'string') {
       const message = 'params.protocolVersion must be a string'
       return { ok: false, text: errorText(id, { code: INVALID_PARAMS, message }) }
@@ -317,7 +317,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   }
 
   /** Answers methods of the protocol itself. */
-  private own(call: Call, method: string): Answer | Promise<Answer> {
+  private async own(call: Call, method: string): Promise<Answer> {
     const inSession = isSessionRevision(call.revision)
     if (inSession && method === 'ping') return resultAnswer(call, '{}')
     if (inSession && method === 'initialize')
@@ -337,7 +337,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   /**
    * Acknowledges a subscription; the registry sends its notifications and ends it (2026-07-28, Subscriptions).
    */
-  private listen(call: Call): Answer | Promise<Answer> {
+  private async listen(call: Call): Promise<Answer> {
     const { id, params } = call.request
     const wanted = params.notifications
     if (!isObject(wanted)) {

@@ -211,7 +211,8 @@ function sharedParts(
         listener = then
       },
     },
-    elsewhere: (c) => (isAdminRoute(c.req.path) || isPlants(c.req.path) ? askPage(c, channel) : undefined),
+    elsewhere: async (c) =>
+      isAdminRoute(c.req.path) || isPlants(c.req.path) ? askPage(c, channel) : undefined,
   }
   return {
     shared,

@@ -93,10 +93,7 @@ function callRefusal(call: Call, name: string, via: string, catalogue: Catalogue
 }
 
 /** The answer of a discovery tool. */
-function toolAnswer(
-  { request: { params } }: Call,
-  catalogue: Catalogue,
-): DiscoveryAnswer | Promise<DiscoveryAnswer> {
+async function toolAnswer({ request: { params } }: Call, catalogue: Catalogue): Promise<DiscoveryAnswer> {
   const name = params.name as string
   if (name === CALL || name === CALL_READ) {
     const fault = readToolCall(name, params.arguments, parseVerbatim)

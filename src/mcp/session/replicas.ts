@@ -129,34 +129,31 @@ export async function stateOf(
 }
 
 /** Forwards a client's cancellations and responses to the replica that they belong to, unless they belong here. */
-export function passOn(
+export async function passOn(
   context: RequestContext,
   session: Session,
   { messages }: Messages,
-): Promise<unknown> | undefined {
-  // Requests are served here.
-  const passed = messages.flatMap((one) => passOne(context, session, one) ?? [])
-  return passed.length ? Promise.all(passed) : undefined
+): Promise<void> {
+  await Promise.all(messages.map((message) => passOne(context, session, message)))
 }
 
-function passOne(context: RequestContext, session: Session, message: Message): Promise<void> | undefined {
+/** Requests are served here. */
+async function passOne(context: RequestContext, session: Session, message: Message): Promise<void> {
   if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-    return passCancellation(context, session, message)
-  return message.kind === 'response' ? passAnswer(context, session, message) : undefined
+    await passCancellation(context, session, message)
+  else if (message.kind === 'response') await passAnswer(context, session, message)
 }
 
 /** Forwards an answer to the replica named by the question's id. */
-function passAnswer(
+async function passAnswer(
   { replicas }: RequestContext,
   session: Session,
   message: RpcResponse,
-): Promise<void> | undefined {
+): Promise<void> {
   const { id } = message
-  if (!replicas || replicas.isPassed || typeof id !== 'string' || session.hasAsked(id)) return undefined
+  if (!replicas || replicas.isPassed || typeof id !== 'string' || session.hasAsked(id)) return
   const { owner } = replicas.unseal(id) ?? {}
-  return owner === undefined || replicas.isOwn(owner)
-    ? undefined
-    : replicas.forward(owner, textOf(message)).then(() => undefined)
+  if (owner !== undefined && !replicas.isOwn(owner)) await replicas.forward(owner, textOf(message))
 }
 
 /** Forwards a cancellation to the other replicas, unless the call is running here. */

@@ -180,12 +180,12 @@ export class Session implements Resumable, ClientSession, CallSession {
   }
 
   /** Handles the messages of one POST. */
-  post(
+  async post(
     context: RequestContext,
     messages: Messages,
     form: AnswerForm,
     endpoint: SessionRoute,
-  ): HttpResponse | Promise<HttpResponse> {
+  ): Promise<HttpResponse> {
     const to = this.recipient(messages)
     const [only] = messages.messages
     if (!messages.batch && only && (only.kind === 'notification' || only.kind === 'response')) {

@@ -44,7 +44,7 @@ export interface LineContext extends RequestContext {
 export interface StdioParts {
   /** The endpoint currently served; undefined: the prefix was removed. */
   endpoint(): Endpoint | undefined
-  arrive(line: Buffer): LineContext | Promise<LineContext>
+  arrive(line: Buffer): Promise<LineContext>
   /** Sends one message as a line. */
   send(line: string): void
 }
@@ -76,16 +76,16 @@ export class StdioConnection {
    * @param limit maximum bytes of a line
    */
   async read(input: Readable, limit: () => number): Promise<void> {
-    const takes: (() => Promise<void> | void)[] = []
+    const takes: (() => Promise<void>)[] = []
     const split = lineSplitter(
       limit,
       (line) => {
         if (!line.every(isBlank)) takes.push(() => this.#take(line))
       },
-      (head, tail) => takes.push(() => this.#refuseLong(head, tail, limit())),
+      (head, tail) => takes.push(async () => this.#refuseLong(head, tail, limit())),
     )
     const takeAll = async () => {
-      for (const take of takes.splice(0)) await Promise.resolve(take()).catch(unexpected('a line'))
+      for (const take of takes.splice(0)) await take().catch(unexpected('a line'))
     }
     try {
       for await (const chunk of input) {

@@ -47,12 +47,12 @@ import { answerStateless, claimsRevision, unsupported } from './stateless.ts'
 const MAX_STREAMS = 4
 
 /** Serves `{prefix}/mcp`: streamable HTTP of all revisions, distinguished by each message. */
-export function serveMcp(context: RequestContext, endpoint: Endpoint): HttpResponse | Promise<HttpResponse> {
+export async function serveMcp(context: RequestContext, endpoint: Endpoint): Promise<HttpResponse> {
   switch (context.method) {
     case 'POST':
       return post(context, endpoint)
     case 'GET':
-      return inSession(context, endpoint, (session) => get(context, endpoint, session))
+      return get(context, endpoint)
     case 'DELETE':
       return leave(context, endpoint)
     default:
@@ -83,32 +83,18 @@ async function post(context: RequestContext, endpoint: Endpoint): Promise<HttpRe
     }
     if (only.kind === 'request' && only.method === 'initialize') return open(context, only, endpoint, form)
   }
-  return await inSession(
-    context,
-    endpoint,
-    (session) => {
-      if (batch && !has('batches', session.revision)) {
-        const message = `Protocol revision ${session.revision} has no batches`
-        return rpcError(400, { code: INVALID_REQUEST, message })
-      }
-      const passed = context.replicas && passOn(context, session, received)
-      const answered = session.post(context, received, form, endpoint)
-      return passed || context.replicas?.isPassed ? replied(context, session, passed, answered) : answered
-    },
-    received,
-  )
-}
-
-/** The answer to a POST that replicas share. Another replica that forwarded it gets the session's present id. */
-async function replied(
-  context: RequestContext,
-  session: Session,
-  passed: Promise<unknown> | undefined,
-  answered: HttpResponse | Promise<HttpResponse>,
-): Promise<HttpResponse> {
-  await passed
-  const answer = await answered
+  const session = await servedSession(context, endpoint, received)
+  if (session instanceof HttpResponse) return session
+  if (batch && !has('batches', session.revision)) {
+    const message = `Protocol revision ${session.revision} has no batches`
+    return rpcError(400, { code: INVALID_REQUEST, message })
+  }
+  const [, answer] = await Promise.all([
+    passOn(context, session, received),
+    session.post(context, received, form, endpoint),
+  ])
   if (!context.replicas?.isPassed) return answer
+  // The replica that forwarded it gets the session's present id.
   const id = idOf(context, session, session.backendSession.ticket())
   return new HttpResponse(answer.status, { ...answer.headers, 'mcp-session-id': id }, answer.body)
 }
@@ -142,7 +128,10 @@ async function open(
 }
 
 /** Opens a session's GET stream for server-initiated messages, or resumes one. */
-async function get(context: RequestContext, { registry }: Endpoint, session: Session): Promise<HttpResponse> {
+async function get(context: RequestContext, endpoint: Endpoint): Promise<HttpResponse> {
+  const session = await servedSession(context, endpoint)
+  if (session instanceof HttpResponse) return session
+  const { registry } = endpoint
   if (!takesEvents(context.headers.accept)) return notAcceptable('text/event-stream')
   const lastEventId = context.headers['last-event-id']
   const found = lastEventId === undefined ? undefined : session.log.find(lastEventId)
@@ -191,50 +180,40 @@ function openStream(
 }
 
 /** Ends a session at the client's request, also on the replica that opened it. */
-function leave(context: RequestContext, endpoint: Endpoint): HttpResponse | Promise<HttpResponse> {
-  return withSession(context, endpoint, async (session) => {
-    if (session.backendSession.admits?.(context) === false) return unknownSession()
-    const ended = await endElsewhere(context, session)
-    endpoint.registry.endSession(session, !ended, context.replicas !== undefined)
-    return new HttpResponse(204)
-  })
+async function leave(context: RequestContext, endpoint: Endpoint): Promise<HttpResponse> {
+  const session = await namedSession(context, endpoint)
+  if (session instanceof HttpResponse) return session
+  if (session.backendSession.admits?.(context) === false) return unknownSession()
+  const ended = await endElsewhere(context, session)
+  endpoint.registry.endSession(session, !ended, context.replicas !== undefined)
+  return new HttpResponse(204)
 }
 
-type Next = (session: Session) => HttpResponse | Promise<HttpResponse>
-
-/** Runs `next` with the named session, once the endpoint's current backend serves it. */
-function inSession(
+/** The named session, served by the endpoint's current backend; or the answer in its place. */
+async function servedSession(
   context: RequestContext,
   endpoint: Endpoint,
-  next: Next,
   received?: Messages,
-): HttpResponse | Promise<HttpResponse> {
+): Promise<Session | HttpResponse> {
+  const session = await namedSession(context, endpoint, received)
+  if (session instanceof HttpResponse) return session
   const id = idIn(received)
-  return withSession(
-    context,
-    endpoint,
-    (session) => {
-      if (session.backendSession.admits?.(context) === false) return unknownSession(id)
-      if (session.backendSession.backend === endpoint.backend) return next(session)
-      return migrate(session, context, endpoint).then((served) => {
-        if (!served) return unknownSession(id)
-        return served instanceof Fault ? faultResponse(served, id) : next(session)
-      })
-    },
-    received,
-  )
+  if (session.backendSession.admits?.(context) === false) return unknownSession(id)
+  if (session.backendSession.backend === endpoint.backend) return session
+  const served = await migrate(session, context, endpoint)
+  if (!served) return unknownSession(id)
+  return served instanceof Fault ? faultResponse(served, id) : session
 }
 
 /**
- * Runs `next` with the named session. Answers 400 if the id is missing, and 404 if the session is unknown: the client
- * then initializes again (2025-11-25, Session Management).
+ * The named session; or the answer in its place: of the replica that has the session, 400 if the id is missing, and 404
+ * if the session is unknown, so that the client initializes again (2025-11-25, Session Management).
  */
-function withSession(
+async function namedSession(
   context: RequestContext,
   endpoint: Endpoint,
-  next: Next,
   received?: Messages,
-): HttpResponse | Promise<HttpResponse> {
+): Promise<Session | HttpResponse> {
   const id = idIn(received)
   const { 'mcp-protocol-version': version, 'mcp-session-id': sessionId } = context.headers
   if (version !== undefined && !isSessionRevision(version)) {
@@ -250,12 +229,11 @@ function withSession(
   if (!located) return unknownSession(id)
   if ('session' in located) {
     const { session, met } = located
-    if (!met) return next(session)
-    return met.then(() => (session.isEnded ? unknownSession(id) : next(session)))
+    await met
+    return session.isEnded ? unknownSession(id) : session
   }
   const refused = received && refusedBatch(received)
-  if (refused) return refused
-  return located.elsewhere(received?.text, id).then((answer) => answer ?? unknownSession(id))
+  return refused ?? (await located.elsewhere(received?.text, id)) ?? unknownSession(id)
 }
 
 /** The request id for errors; null unless there is a single request. */

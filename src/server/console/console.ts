@@ -60,7 +60,7 @@ const CHANGE_INTERVAL = 1000
 export function createConsole(parts: ConsoleParts): Console {
   const { logins, source } = parts
   const ending = new AbortController()
-  const pages: Record<string, (request: ConsoleRequest) => Promise<HttpResponse> | HttpResponse> = {
+  const pages: Record<string, (request: ConsoleRequest) => Promise<HttpResponse>> = {
     '': overview,
     tools,
     calls,
@@ -246,7 +246,7 @@ function argumentsOf(recorded: RecordedCall | undefined): string {
 }
 
 /** Finished calls as they end, and signs of life. */
-function events(request: ConsoleRequest): HttpResponse {
+async function events(request: ConsoleRequest): Promise<HttpResponse> {
   return eventStream(request, TICK, (say) => ({
     onCall: (call) => say('call', call),
     onTick: () => say('tick'),
@@ -254,7 +254,7 @@ function events(request: ConsoleRequest): HttpResponse {
 }
 
 /** Tells pages to load themselves again: every ten seconds, and after calls, at most once a second. */
-function changes(request: ConsoleRequest): HttpResponse {
+async function changes(request: ConsoleRequest): Promise<HttpResponse> {
   return eventStream(request, CHANGE_INTERVAL, (say) => {
     let due = 0
     return {

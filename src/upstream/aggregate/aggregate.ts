@@ -239,7 +239,7 @@ export class Aggregate {
     return []
   }
 
-  #byUri(uri: unknown, method: string, params: JsonObject, ask: AskServer): Promise<Outcome> | Outcome {
+  async #byUri(uri: unknown, method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
     // Resources of HTTP tools do not support subscriptions.
     if (this.options.local()?.hasResource(uri)) return { error: noMethod(method) }
     const owner = typeof uri === 'string' ? this.options.owners.of('resources', uri) : undefined

@@ -201,7 +201,7 @@ export class ProxySession implements BackendSession {
   }
 
   /** The client's view of a reply. */
-  private answer(call: Call, { raw, text, shaping: given }: Reply): Answer | Promise<Answer> {
+  private async answer(call: Call, { raw, text, shaping: given }: Reply): Promise<Answer> {
     const { view } = this.options
     const { request } = call
     const shaping = given ?? view?.shaping(request)
