@@ -48,14 +48,14 @@ export class HttpClient {
 
   /**
    * Sends one request and reads its answer whole, within the time and the size given. Repeats a safe request if its
-   * kept-alive connection was closed.
+   * kept-alive connection was closed, unless it may be sent only once.
    * @throws NetFault
    */
   fetch(request: HttpRequest, options: FetchOptions): Promise<HttpAnswer> {
     const { begin = performance.now() } = options
     return new Promise((resolve, reject) =>
       this.fetchOnce(request, options, begin, resolve, (fault) => {
-        if (!SAFE.has(request.method) || !isStaleSocket(fault)) return reject(fault)
+        if (options.once || !SAFE.has(request.method) || !isStaleSocket(fault)) return reject(fault)
         // The pool has to see first that the socket is gone.
         queueMicrotask(() => this.fetchOnce(request, options, begin, resolve, reject))
       }),
@@ -155,7 +155,9 @@ export class HttpClient {
     if (proxy) return proxied(origin, options, { timeout, proxy, tls, guard })
     if (socketPath) return new Pool(origin, { ...options, connect: { timeout, socketPath } })
     const build = (how: buildConnector.BuildOptions) =>
-      named(buildConnector({ timeout, ...secured(tls), ...how } as buildConnector.BuildOptions), tls)
+      counting(
+        named(buildConnector({ timeout, ...secured(tls), ...how } as buildConnector.BuildOptions), tls),
+      )
     const connect = guard ? guardedConnector(build, origin, guard) : build({})
     return new Pool(origin, { ...options, connect })
   }
@@ -174,6 +176,16 @@ function secured(tls: ClientTls | undefined): object {
 function named(connect: buildConnector.connector, tls: ClientTls | undefined): buildConnector.connector {
   const servername = tls?.serverName
   return servername === undefined ? connect : (how, callback) => connect({ ...how, servername }, callback)
+}
+
+/** Adds to an error of a socket what undici adds only to some: how much the socket had received. */
+function counting(connect: buildConnector.connector): buildConnector.connector {
+  return (how, callback) =>
+    connect(how, (...made) => {
+      const [, socket] = made
+      socket?.once('error', (error) => Object.assign(error, { socket: { bytesRead: socket.bytesRead } }))
+      callback(...made)
+    })
 }
 
 /** One request over connections of its own, as `HttpClient.fetch`. @throws NetFault */
@@ -276,7 +288,8 @@ function tunnelsTo(origin: string, judge: () => Promise<void> | undefined) {
 function isStaleSocket(error: unknown): boolean {
   if (!(error instanceof NetFault) || error.kind !== 'closed' || error.answered) return false
   const { socket } = error.cause as { socket?: { bytesRead?: number } | null }
-  return error.code !== 'UND_ERR_SOCKET' || (socket?.bytesRead ?? 0) > 0
+  // Of the socket of a proxy, or of a Unix socket, a reset tells nothing.
+  return socket ? (socket.bytesRead ?? 0) > 0 : error.code !== 'UND_ERR_SOCKET'
 }
 
 /** Result of an exchange. */

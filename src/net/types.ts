@@ -74,6 +74,8 @@ export interface FetchOptions extends ConnectOptions {
   begin?: number
   /** Bytes of the answer's body at most, decoded. */
   maxSize: number
+  /** Whether the request is never repeated, although its method is safe. Default false. */
+  once?: boolean
   signal?: CancelSignal | undefined
   /** Has the bytes of the answer; absent: they are not counted. */
   reservation?: ByteReservation | undefined

@@ -68,6 +68,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     timeout,
     begin,
     maxSize,
+    once: tool.annotations?.idempotentHint === false,
     signal,
     reservation,
     connectTimeout,

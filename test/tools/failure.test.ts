@@ -147,39 +147,51 @@ test('connections are kept alive and used again', async () => {
   assert.ok(target.connections() <= 3)
 })
 
-test('a safe request that met a socket just being closed is sent once more; others are not', async () => {
-  let requests = 0
-  // Answers the first request of a connection, and closes at the second without a byte.
-  const flaky = await raw((socket) => {
-    let served = 0
-    socket.on('data', () => {
-      requests++
-      if (served++ > 0) socket.destroy()
-      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+for (const [how, end] of [
+  ['closed', (socket: Socket) => socket.destroy()],
+  ['reset', (socket: Socket) => socket.resetAndDestroy()],
+] as const) {
+  test(`a safe request that met a socket just being ${how} is sent once more; others are not`, async () => {
+    let requests = 0
+    // Answers the first request of a connection, and ends it at the second without a byte.
+    const flaky = await raw((socket) => {
+      let served = 0
+      socket.on('data', () => {
+        requests++
+        if (served++ > 0) end(socket)
+        else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
     })
+    const http = new HttpClient()
+    const get = callable({ endpoint: flaky }, { http })
+    assert.equal(text(await get()), 'ok')
+    await turn()
+    assert.equal(text(await get()), 'ok')
+    assert.equal(requests, 3)
+    await turn()
+    const once = callable({ endpoint: flaky, annotations: { idempotentHint: false } }, { http })
+    assert.equal((await once()).failure, 'network')
+    assert.equal(requests, 4)
+    assert.equal(text(await get()), 'ok')
+    await turn()
+    const post = callable({ endpoint: flaky, method: 'POST' }, { http })
+    assert.equal((await post()).failure, 'network')
+    assert.equal(requests, 6)
+    await http.close()
   })
-  const get = callable({ endpoint: flaky })
-  assert.equal(text(await get()), 'ok')
-  await turn()
-  assert.equal(text(await get()), 'ok')
-  assert.equal(requests, 3)
-  await turn()
-  const post = callable({ endpoint: flaky, method: 'POST' })
-  assert.equal((await post()).failure, 'network')
-  assert.equal(requests, 4)
-})
 
-test('an upstream that closes every connection is not asked for ever', async () => {
-  let requests = 0
-  const broken = await raw((socket) =>
-    socket.on('data', () => {
-      requests++
-      socket.destroy()
-    }),
-  )
-  assert.equal((await callable({ endpoint: broken })()).failure, 'network')
-  assert.ok(requests <= 2)
-})
+  test(`a request whose new connection is ${how} is sent once`, async () => {
+    let requests = 0
+    const broken = await raw((socket) =>
+      socket.on('data', () => {
+        requests++
+        end(socket)
+      }),
+    )
+    assert.equal((await callable({ endpoint: broken })()).failure, 'network')
+    assert.equal(requests, 1)
+  })
+}
 
 test('connections are bounded, and draining them waits for calls in flight', async () => {
   const http = new HttpClient()
