@@ -38,7 +38,7 @@ interface Foreseen {
  * @returns also the problems found in advance
  */
 export function compileEndpoint(
-  template: Template,
+  template: Addressed,
   args: Arg[],
   config: Root['Config'],
 ): { endpoint: Endpoint } & Omit<Foreseen, 'intent' | 'target'> {
@@ -171,11 +171,15 @@ function faultOf(url: string): string | undefined {
   }
 }
 
+/** A template of a URL; `base`: the text before its output, which has the origin. */
+type Addressed = Template & { base?: string }
+
 /** The template of a URL from that of a path below `base`. */
-export function below(base: string, template: Template): Template {
+export function below(base: string, template: Template): Addressed {
   const whole = (path: string | undefined) => path && base + path
   const { source, references, constant } = template
   return {
+    base,
     source,
     references,
     constant: whole(constant),
@@ -188,7 +192,7 @@ export function below(base: string, template: Template): Template {
 const BRANCHING = /\b(?:if|range|with|template|block|raw)\b/
 
 /** Renders the template with harmless values to learn origin and path; inconclusive if the template branches. */
-function foresee(template: Template, args: Arg[], config: Root['Config']): Foreseen {
+function foresee(template: Addressed, args: Arg[], config: Root['Config']): Foreseen {
   const fixed = isFixed(template)
   if (!fixed && BRANCHING.test(template.source)) {
     return { authored: authoredOrigins(template, args, config) }
@@ -232,7 +236,7 @@ const WRITTEN = /https?:\/\/[^\s"'`{}/?#\\]+(?=[\s"'`/?#]|$|\{\{-?\s*(?:else|end
 
 /** Origins written by the author of a URL, including the constant one. */
 export function authoredOrigins(
-  template: Template,
+  template: Addressed,
   args: Arg[] = [],
   config: Root['Config'] = {},
 ): ReadonlySet<string> {
@@ -245,7 +249,7 @@ export function authoredOrigins(
       // Not a URL, or it depends on the caller.
     }
   }
-  for (const text of [template.source, ...Object.values(config)])
+  for (const text of [template.base ?? '', template.source, ...Object.values(config)])
     for (const [origin] of String(text).matchAll(WRITTEN)) add(() => readOrigin(origin))
   add(() => {
     const [one, other] = [PLAIN.text, 'y'].map((text) => {

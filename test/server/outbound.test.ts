@@ -283,6 +283,17 @@ describe('an endpoint with branches', () => {
     assert.equal((await call('choose', { where: 'x' })).text, refusal('10.0.0.1', WHAT.private))
     assert.equal((await call('branch', { q: 'x' })).text, 'from 127.0.0.1')
   })
+
+  test('leads to the host of its `baseUrl`, whatever the branches need', async (t) => {
+    const { origin } = await upstream(t)
+    const listed = {
+      endpoint: '/x{{range .Args.q}}/{{.}}{{end}}',
+      args: [{ name: 'q', position: 'path' }],
+      inputSchema: { type: 'object', properties: { q: { type: 'array', items: { type: 'string' } } } },
+    }
+    const { call } = await world(t, { listed }, {}, { servers: [{ name: 'x', baseUrl: `${origin}/v1` }] })
+    assert.equal((await call('listed', { q: ['a', 'b'] })).text, 'from 127.0.0.1')
+  })
 })
 
 describe('a host that the operator writes', () => {
