@@ -244,7 +244,10 @@ function bodyOf(body: ExampleBody): JsonObject {
     case 'json':
       return content(body.type ?? 'application/json', schemaOf(body.value, 0))
     case 'graphql':
-      return content('application/json', { properties: {}, ...schemaOf(body.variables, 0) })
+      return content('application/json', {
+        ...schemaOf(body.variables, 0),
+        additionalProperties: false,
+      })
     case 'text':
       return content(body.type, { type: 'string' })
     default: {

@@ -39,7 +39,7 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD'])
 export function addBody(draft: Draft, { body, method }: Operation): void {
   if (!body) return
   try {
-    if (isEmpty(draft, body)) return
+    if (isEmpty(draft, body, method)) return
     if (WITHOUT_BODY.has(method)) throw new Unsupported(`the gateway sends no body with ${method}`)
     add(draft, body, method)
   } catch (error) {
@@ -49,14 +49,19 @@ export function addBody(draft: Draft, { body, method }: Operation): void {
   }
 }
 
-/** Whether it is an object without possible members. */
-function isEmpty({ schemas: { refs } }: Draft, { content }: Body): boolean {
-  return content.every(([, { schema }]) => {
+/**
+ * Whether it is an object without possible members. Generators describe classes of unknown members by empty
+ * `properties` too: such a JSON body is sent where it is required.
+ */
+function isEmpty({ schemas: { refs } }: Draft, { content, required }: Body, method: string): boolean {
+  const isSent = required && !WITHOUT_BODY.has(method)
+  return content.every(([type, { schema }]) => {
     if (!isMap(schema)) return false
     const { schema: one, properties } = flatten(schema, refs)
     if (one.type !== 'object' || properties.size > 0 || one.anyOf || one.oneOf) return false
     const more = one.additionalProperties
-    return more === false || (more === undefined && isMap(refs.follow(schema).properties))
+    if (more !== undefined) return more === false
+    return isMap(refs.follow(schema).properties) && !(isSent && formOf(type) === 'json')
   })
 }
 

@@ -245,6 +245,31 @@ test('a body that cannot be sent skips what brings something, and is left out of
   assert.deepEqual([empty.imported, empty.leftOut], [1, []])
 })
 
+test('a required JSON body without described members is one argument, in Swagger 2.0 too', async () => {
+  const schema = { type: 'object', properties: {} }
+  const old = {
+    swagger: '2.0',
+    info: { title: 'Shop', version: '1' },
+    host: 'api.example.com',
+    basePath: '/v1',
+    paths: {
+      '/things': {
+        post: {
+          ...{ operationId: 'op', summary: 'Does something' },
+          parameters: [{ name: 'given', in: 'body', required: true, schema }],
+        },
+      },
+    },
+  }
+  for (const given of [operation(json(schema), POST), old]) {
+    const { send } = await toolsOf(given)
+    assert.equal((await send({ body: { a: 1 } })).body, '{"a":1}')
+    assert.match((await send({})).error!, /`body` is missing/)
+  }
+  const optional = await toolsOf(operation(json(schema, false), POST))
+  assert.equal((await optional.send({})).body, undefined)
+})
+
 test('a body of bytes is one argument in Base64, sent as the bytes', async () => {
   for (const [type, sent] of [
     ['application/octet-stream', 'application/octet-stream'],
