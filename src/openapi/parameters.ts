@@ -118,8 +118,7 @@ function addHeader(
   if (arg.wire) return
   if (arg.const !== undefined) throw new Unsupported('a header of JSON cannot have a fixed value')
   arg.position = undefined
-  const own = style.style.endsWith('Delimited') ? { ...style, style: 'simple' } : style
-  const text = inPlace(arg, name, what, own, 'header')
+  const text = inPlace(arg, name, what, style, 'header')
   // The header is omitted without a value.
   const given = arg.fixed && conditionText(arg)
   draft.headers.set(name, given === undefined ? text : `{{with ${given}}}{{.}}{{end}}`)

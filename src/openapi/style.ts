@@ -104,9 +104,9 @@ export function inPlace(
     return kind === 'array'
       ? `${range('$v := ', value)}${before}${write('$v')}{{end}}`
       : `${range('$k, $v := ', value)}${mark}${write('$k')}=${write('$v')}{{end}}`
+  const between = place === 'path' ? separator(style) : decodeURIComponent(separator(style))
   return (
-    before +
-    (kind === 'array' ? joined(value, separator(style), write) : members(value, explode ? '=' : ',', write))
+    before + (kind === 'array' ? joined(value, between, write) : members(value, explode ? '=' : ',', write))
   )
 }
 
@@ -220,6 +220,7 @@ export function wireForm(
     if (delimited) return { ...as, style: delimited }
     return { ...as, ...(kind === 'object' && { style: 'form' }), ...(!explode && { explode }) }
   }
+  if (kind === 'array' && style.endsWith('Delimited')) return undefined
   const known = place === 'header' ? 'simple' : (IN_PATH.find((one) => one === style) ?? 'simple')
   if (kind === 'scalar' && known === 'simple') return as
   return { ...as, style: known, ...(explode && kind !== 'scalar' && { explode }) }

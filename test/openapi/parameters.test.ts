@@ -234,10 +234,26 @@ test('Swagger 2.0: collectionFormat, formData, consumes, host', async () => {
             { name: 'b', in: 'formData', type: 'array', items: { type: 'string' } },
           ],
         },
+        delete: {
+          operationId: 'delete',
+          summary: 'Deletes',
+          parameters: ['ssv', 'tsv', 'pipes'].map((format) => ({ ...list(format, format), in: 'header' })),
+        },
         put: {
           operationId: 'put',
           summary: 'Puts',
           parameters: [{ name: 'file', in: 'formData', type: 'file', required: true }],
+        },
+      },
+      '/{ssv}/{tsv}/{pipes}': {
+        get: {
+          operationId: 'path',
+          summary: 'Gets one',
+          parameters: ['ssv', 'tsv', 'pipes'].map((format) => ({
+            ...list(format, format),
+            in: 'path',
+            required: true,
+          })),
         },
       },
     },
@@ -247,6 +263,9 @@ test('Swagger 2.0: collectionFormat, formData, consumes, host', async () => {
     (await send({ limit: 5, csv: ab, ssv: ab, tsv: ab, pipes: ab, multi: ab })).sent,
     'GET https://old.example.com/api/a?tsv=a%09b&limit=5&csv=a,b&ssv=a%20b&pipes=a%7Cb&multi=a&multi=b',
   )
+  const delimited = { ssv: ab, tsv: ab, pipes: ab }
+  assert.equal((await send(delimited, 'path')).sent, 'GET https://old.example.com/api/a%20b/a%09b/a%7Cb')
+  assert.deepEqual((await send(delimited, 'delete')).headers, { ssv: 'a b', tsv: 'a\tb', pipes: 'a|b' })
   assert.equal((await send({ a: 'x y', b: ab }, 'post')).body, 'a=x%20y&b=a,b')
   assert.match(
     (await send({ file: { data: 'aGk=', filename: 'a.txt' } }, 'put')).body!,
