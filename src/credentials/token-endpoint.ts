@@ -73,9 +73,16 @@ function formOf(settings: CredentialSettings, subject: string | undefined): URLS
   return form
 }
 
-/** The words of a server, on one line. */
-export function serverWords(text: string): string {
-  return visibleLine(text, 200)
+/** The words of a server, on one line. @param secrets that the request held, masked in them */
+export function serverWords(text: string, secrets: readonly string[] = []): string {
+  const masked = secrets
+    .flatMap((secret) => [
+      secret,
+      encodeURIComponent(secret),
+      new URLSearchParams({ '': secret }).toString().slice(1),
+    ])
+    .reduce((rest, form) => rest.replaceAll(form, '***'), text)
+  return visibleLine(masked, 200)
 }
 
 /**
@@ -85,14 +92,7 @@ export function serverWords(text: string): string {
 export function errorIn(answer: Record<string, unknown>, secrets: readonly string[]): string {
   const { error, error_description: description, message, detail } = answer
   const words = [error, description, message, detail].filter((one) => typeof one === 'string' && one !== '')
-  const said = secrets
-    .flatMap((secret) => [
-      secret,
-      encodeURIComponent(secret),
-      new URLSearchParams({ '': secret }).toString().slice(1),
-    ])
-    .reduce((rest, form) => rest.replaceAll(form, '***'), words.slice(0, 2).join(': '))
-  const text = serverWords(said)
+  const text = serverWords(words.slice(0, 2).join(': '), secrets)
   return text && ` (${text})`
 }
 

@@ -272,6 +272,52 @@ test('the error of a token endpoint is said, also in an answer that OAuth does n
   )
 })
 
+test('what an authorization server repeats of a request is not shown', async (t) => {
+  const tokens = await tokenServer(t)
+  const { clock, logged, replica } = await world(t, {
+    authorizationUrl: `${tokens.origin}/authorize`,
+    tokenUrl: tokens.url,
+    clientId: 'plantgw',
+    clientSecret: 'secret of the client/ü',
+  })
+  const login = await replica()
+  const repeats = (form: URLSearchParams, basic = '') =>
+    [...form.entries(), ['basic', basic], ['decoded', atob(basic.slice('Basic '.length))]]
+      .map(([name, value]) => `${name} is ${value}`)
+      .join(', ')
+  const attempt = await login.begin(RETURN)
+  const finish = () =>
+    login.finish(attempt, new URLSearchParams({ code: 'code-of-the-login', state: attempt.state }))
+  for (const more of [{}, { error_uri: null }]) {
+    tokens.respond = (response, { form, authorization }) =>
+      json(response, 400, {
+        error: 'invalid_grant',
+        error_description: repeats(form, authorization),
+        ...more,
+      })
+    await assert.rejects(finish(), ({ message }: Error) => {
+      assert.match(message, /code is \*\*\*, code_verifier is \*\*\*/)
+      return true
+    })
+  }
+  tokens.respond = (response) =>
+    json(response, 200, {
+      access_token: 't1',
+      token_type: 'bearer',
+      expires_in: 100,
+      refresh_token: 'refresh-token-of-the-login',
+    })
+  await finish()
+  clock.move(100)
+  tokens.respond = (response, { form, authorization }) =>
+    json(response, 400, { error: 'invalid_grant', error_description: repeats(form, authorization) })
+  assert.match(
+    await token(login),
+    /refresh_token is \*\*\*, basic is Basic \*\*\*, decoded is plantgw:\*\*\*\)/,
+  )
+  assert.doesNotMatch(JSON.stringify(logged), /-of-the-login|secret of the client/)
+})
+
 test('a caller uses its token while the vault cannot be read, and no longer than it lives', async (t) => {
   const tokens = await tokenServer(t)
   const folder = join(temporaryFolder(t), 'logins')

@@ -79,8 +79,21 @@ export function guardedFetch(
 /** Status and body, in the message of the SDK. */
 const UNREAD = /^(?:HTTP (\d+): )?Invalid OAuth error response: .*?Raw body: (.*)$/s
 
-/** Does something at a server; its failures become clauses. @param who names the server @throws LoginError */
-export async function asking<T>(who: string, work: () => Promise<T>): Promise<T> {
+/** Minimum characters of a secret that is masked: shorter ones are parts of words. */
+const MIN_SECRET = 8
+
+/**
+ * Does something at a server; its failures become clauses.
+ * @param who names the server
+ * @param sent secrets of the request, which the server may repeat in its error
+ * @throws LoginError
+ */
+export async function asking<T>(
+  who: string,
+  work: () => Promise<T>,
+  sent: readonly string[] = [],
+): Promise<T> {
+  const secrets = sent.filter(({ length }) => length >= MIN_SECRET)
   try {
     return await work()
   } catch (error) {
@@ -99,19 +112,24 @@ export async function asking<T>(who: string, work: () => Promise<T>): Promise<T>
     if (isUnread) {
       const said = objectOf(body) ?? {}
       const code = typeof said.error === 'string' ? said.error : undefined
-      throw new LoginError(`${who} responded with status ${status}${errorIn(said, [])}`, code)
+      throw new LoginError(`${who} responded with status ${status}${errorIn(said, secrets)}`, code)
     }
     if (error instanceof OAuthError) {
       const { code } = error
       throw new LoginError(
-        `${who} responded with ${serverWords(code === message ? code : `${code}: ${message}`)}`,
+        `${who} responded with ${serverWords(code === message ? code : `${code}: ${message}`, secrets)}`,
         code,
       )
     }
     if (name === 'SyntaxError' || /zod/i.test(name))
       throw new LoginError(`${who} responded with something that OAuth does not allow, such as a web page`)
-    throw new LoginError(`${who}: ${serverWords(message)}`)
+    throw new LoginError(`${who}: ${serverWords(message, secrets)}`)
   }
+}
+
+/** With which a client logs in, in both ways. */
+export function secretsOf({ client_id: id, client_secret: secret }: Client): string[] {
+  return secret ? [secret, basicLogin(id, secret).replace('Basic ', '')] : []
 }
 
 /** Adds the credentials of the client to a form (RFC 6749, 2.3.1). */
@@ -156,15 +174,18 @@ export async function refreshTokens(
   const { issuer, token_endpoint, token_endpoint_auth_methods_supported: methods } = metadata
   const addClientAuthentication = await clientAuthentication(settings, client, methods)
   const who = serverAt(token_endpoint)
-  const tokens = await asking(who, () =>
-    refreshAuthorization(issuer, {
-      metadata: metadata as AuthorizationServerMetadata,
-      clientInformation: client,
-      refreshToken: refresh,
-      ...(resource !== undefined && { resource }),
-      addClientAuthentication,
-      fetchFn,
-    }),
+  const tokens = await asking(
+    who,
+    () =>
+      refreshAuthorization(issuer, {
+        metadata: metadata as AuthorizationServerMetadata,
+        clientInformation: client,
+        refreshToken: refresh,
+        ...(resource !== undefined && { resource }),
+        addClientAuthentication,
+        fetchFn,
+      }),
+    [refresh, ...secretsOf(client)],
   )
   return soundTokens(who, tokens)
 }
@@ -202,7 +223,7 @@ export async function revokeTokens(
     const said = objectOf(await response.text()) ?? {}
     const isSigned = said.error === 'unsupported_token_type'
     if (isSigned && token === access_token && refresh_token !== undefined) continue
-    const why = errorIn(said, [token, client.client_secret ?? ''].filter(Boolean))
+    const why = errorIn(said, [token, ...secretsOf(client)])
     throw new LoginError(`${endpoint} responded with status ${response.status}${why}`)
   }
   return true

@@ -12,6 +12,7 @@ import {
   LoginError,
   type Metadata,
   sdk,
+  secretsOf,
   serverAt,
   soundTokens,
 } from './client.ts'
@@ -144,7 +145,7 @@ export async function finishLogin(
   const methods = metadata.token_endpoint_auth_methods_supported
   const addClientAuthentication = await clientAuthentication(server.settings, client, methods)
   try {
-    const tokens = await asking(who, () =>
+    const exchanged = () =>
       exchangeAuthorization(metadata.issuer, {
         metadata: knowsIssuer ? own : { ...own, authorization_response_iss_parameter_supported: false },
         clientInformation: client,
@@ -155,8 +156,8 @@ export async function finishLogin(
         ...(resource !== undefined && { resource }),
         addClientAuthentication,
         fetchFn,
-      }),
-    )
+      })
+    const tokens = await asking(who, exchanged, [code, verifier, ...secretsOf(client)])
     await checkToken(server, soundTokens(who, tokens).access_token, fetchFn)
     return tokens
   } catch (error) {
