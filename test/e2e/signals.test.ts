@@ -32,6 +32,19 @@ test('a SIGHUP that comes before the settings are read is done once the gateway 
   assert.equal(gateway.child.signalCode, null)
 })
 
+test('a SIGTERM that comes while the settings are read ends the gateway', LIMIT, async (t) => {
+  const folder = temporaryFolder(t)
+  const [settings, file] = [join(folder, 'plantgw.yaml'), join(folder, 'a.yaml')]
+  writeFileSync(file, CONFIGURATION)
+  execFileSync('mkfifo', [settings])
+  const gateway = plantgw(t, ['serve', file, '-s', settings, '--log-format', 'json'])
+  const pipe = await open(settings, 'w')
+  gateway.child.kill('SIGTERM')
+  await pipe.write(`port: ${await freePort()}\n`)
+  await pipe.close()
+  assert.equal(await gateway.ended, 0, gateway.stderr())
+})
+
 /** Sends the process a signal when it begins to import what it does. */
 const whileImporting = (signal: string) => {
   const hooks = `export async function resolve(name, context, next) {

@@ -47,10 +47,11 @@ export function catchEnds(): Signals {
     signals.onSecond()
     process.exit(1)
   }
-  for (const signal of ['SIGTERM', 'SIGINT']) {
-    // The handler of the entry script exits at once.
-    process.removeAllListeners(signal)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const others = process.listeners(signal)
     process.on(signal, caught)
+    // The handler of the entry script exits at once. Without any handler between, Node would lose a signal that has come.
+    for (const other of others) process.off(signal, other)
   }
   return signals
 }
