@@ -57,9 +57,9 @@ export interface AssembleContext extends LinkContext {
   onStream?: (record: StreamRecord) => void
   /** Called for every approval request to a 2026-07-28 client that was not answered. */
   onUnanswered?: CallLog['onUnanswered']
-  /** Writes the audit log; absent: there is none. */
+  /** Writes the audit log; absent: none. */
   auditSink?: AuditSink
-  /** Remembers calls for the console; absent: there is none. */
+  /** Remembers calls for the console; absent: none. */
   recorder?: CallLog['recorder']
   /** Records traces; absent: tracing is off. */
   tracer?: Tracer | undefined

@@ -179,7 +179,7 @@ export function outsideFinding(file: string): Finding {
 
 /**
  * Reads a `plantgw.lint.yaml`. Never throws.
- * @param source undefined: there is none
+ * @param source undefined: none
  * @returns undefined for `config` when there is an error
  */
 export function readLintConfig(

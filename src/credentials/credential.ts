@@ -33,7 +33,7 @@ export interface Credential {
   header(): Promise<Header>
   /** The header once a server has refused a request without one (401). Absent: `header` gives it. */
   asked?(): Promise<Header>
-  /** A new header after a server refused the old one (401); undefined: there is none. */
+  /** A new header after a server refused the old one (401); undefined: none. */
   renew(refused: SentHeader): Promise<Header>
   /** The same after it refused the old one for lack of scopes (403). Absent: no login can help. */
   widen?(refused: SentHeader, challenge: string): Promise<SentHeader | Fault | undefined>
@@ -46,7 +46,7 @@ export interface Credential {
 }
 
 /**
- * Another header, or a fault, after an answer that refused a request; undefined: there is none, or the answer is no refusal.
+ * Another header, or a fault, after an answer that refused a request; undefined: none, or the answer is no refusal.
  * A request refused with 401 or 403 was not executed (RFC 9110, 15.5.2 and 15.5.4), so it is safe to repeat.
  */
 export async function afterRefusal(

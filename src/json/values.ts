@@ -62,7 +62,7 @@ export function pointerSegments(pointer: string): string[] {
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** The schema that a `$ref` into the same document names; undefined: there is none. */
+/** The schema that a `$ref` into the same document names; undefined: none. */
 export function referenced(reference: string, root: JsonObject): JsonObject | undefined {
   if (reference === '#') return root
   const found = reference.startsWith('#/') ? valueAt(root, pointerSegments(reference)) : undefined

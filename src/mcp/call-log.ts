@@ -28,7 +28,7 @@ export interface CallLog {
   readonly onUnanswered?: ((of: Pick<CallLog, 'tenant' | 'prefix'>) => void) | undefined
   /** Audit log, if configured. */
   readonly auditSink?: AuditSink | undefined
-  /** Remembers calls for the console; absent: there is none. */
+  /** Remembers calls for the console; absent: none. */
   readonly recorder?: CallRecorder | undefined
   /** Trace recorder, if configured. */
   readonly tracer?: Tracer | undefined

@@ -36,7 +36,7 @@ export class Durations {
     })
   }
 
-  /** @param values of the attributes, in their order; undefined: there is none */
+  /** @param values of the attributes, in their order; undefined: none */
   observe(values: readonly (string | undefined)[], seconds: number): void {
     const labels: Record<string, string> = {}
     for (const [i, value] of values.entries()) if (value !== undefined) labels[this.labels[i]!] = value

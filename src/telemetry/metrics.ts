@@ -276,7 +276,7 @@ function countersOf(registers: Registry[]): Counters {
 /**
  * Metrics of one gateway, and of the process it is in. Names begin with `mcp_`, `plantgw_`, `process_` and `nodejs_`.
  * @param refusals by the limit of the settings, since the process began
- * @param others what other processes of the gateway have counted; absent: there is none
+ * @param others what other processes of the gateway have counted; absent: none
  */
 export function createMetrics(
   gauges: readonly GaugeDefinition[],

@@ -43,7 +43,7 @@ export async function writeEnv(file: string, variables: readonly Variable[]): Pr
   return made
 }
 
-/** A line that is read as this value; undefined: there is none. */
+/** A line that is read as this value; undefined: none. */
 function lineOf(name: string, value: string): string | undefined {
   if (/^[\w./:=+@%,~-]+$/.test(value)) return `${name}=${value}`
   const lost = { "'": /'|\r\n/, '"': /"|\\n|\r\n/, '`': /`|\r\n/ }

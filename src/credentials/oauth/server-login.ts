@@ -119,7 +119,7 @@ export class ServerLogin {
     return own
   }
 
-  /** Differs for each login that can be used with the scopes that the server asked for; undefined: there is none. */
+  /** Differs for each login that can be used with the scopes that the server asked for; undefined: none. */
   async current(): Promise<string | undefined> {
     const login = await this.parts.vault.readable<StoredLogin>(this.#id)
     return login && login.ended === undefined && !login.wanted?.length ? login.id : undefined
