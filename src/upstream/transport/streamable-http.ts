@@ -1,8 +1,5 @@
-import type { Limits } from '../../config/model.ts'
-import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
-  Cancellation,
   Fault,
   InFlight,
   isObject,
@@ -11,24 +8,18 @@ import {
   type Message,
   messageOf,
   ownId,
-  type Request,
   type RequestId,
   type Response,
   textOf,
 } from '../../mcp/index.ts'
 import { type StreamPosition, waitFor } from '../../net/index.ts'
-import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { within } from '../../text/index.ts'
-import type { Mask } from '../../tools/mask.ts'
-import type { Definition, Resolved } from '../definition.ts'
 import {
-  type Channel,
   type ChannelEvents,
   deliver,
   FAILED,
   idAmong,
-  Outgoing,
   type ResumeToken,
   readData,
   tooLarge,
@@ -38,7 +29,6 @@ import {
   type AnsweringServer,
   answerTo,
   discard,
-  type Http,
   type HttpAnswer,
   mediaType,
   type Repeat,
@@ -47,9 +37,9 @@ import {
   refusal,
   refusedCaller,
   unanswered,
-  wordsOf,
 } from './http.ts'
-import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
+import { EVENTS, HttpChannel, isUnexecuted, logForgotten } from './http-channel.ts'
+import { announce, announcedLists, LastingStream } from './lasting-stream.ts'
 
 /**
  * Milliseconds to wait for a server to open or refuse its event stream; some send the headers with the first event
@@ -58,29 +48,12 @@ import { announce, announcedLists, LastingStream, type StreamWatch } from './las
 const OPENING = 500
 /** Statuses with which servers report an unknown session, although only 404 is correct. */
 const FORGOTTEN = new Set([400, 404, 405, 410])
-const EVENTS = 'text/event-stream'
 /** Maximum attempts to resume the stream of an answer without a further event, and milliseconds before each. */
 const MAX_RESUMED = 3
 const LONGEST_RETRY = 30_000
 /** Milliseconds in which a server that has forgotten a session refuses the other requests of the session. */
 const REFUSING = 500
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-
-export interface HttpChannelOptions {
-  http: Http
-  /** Maximum bytes of one message. */
-  maxMessage: number
-  limits: Limits
-  log: Logger
-  /** Masks the server's secrets in its messages. */
-  mask: Mask
-  /** Whether a request may be repeated. */
-  repeat: (request: Pick<Request, 'method' | 'params'>) => Repeat | undefined
-  /** Notified of lost event streams. */
-  streams: StreamWatch
-  /** Session to continue; absent: the first message opens one. */
-  resume?: ResumeToken | undefined
-}
 
 /** Statuses that do not mean an unknown session: credentials, sizes and rates. */
 const OTHERWISE = new Set([401, 403, 407, 408, 413, 429])
@@ -116,64 +89,6 @@ async function isForgotten(
   if (answer instanceof Fault) return false
   const read = await readResponse(answer, id, upstream)
   return refusalOf(answer.status, read instanceof Fault ? read : read.raw) === refusal
-}
-
-/** Whether a request refused because of its session was not executed, so that it may be repeated. */
-function isUnexecuted(status: number): boolean {
-  return status < 500
-}
-
-/** Logs why a session is given up. */
-function logForgotten({ name, log }: { name: string; log: Logger }, refusal: string): void {
-  log.warn({ server: name, refusal }, 'an MCP server has forgotten a session; opening another one')
-}
-
-/** A session with a server over HTTP. */
-abstract class HttpChannel implements Channel {
-  abstract readonly ended: Promise<void>
-  /** Whether the server has opened the session. */
-  abstract readonly isOpen: boolean
-  readonly name: string
-  protected readonly resolved: Resolved
-  protected readonly abort = new Cancellation()
-  protected readonly outgoing: Outgoing
-  protected closing = false
-
-  constructor(
-    readonly definition: Definition,
-    resolved: Resolved,
-    protected readonly events: ChannelEvents,
-    protected readonly options: HttpChannelOptions,
-  ) {
-    this.name = definition.server.name
-    const { credential } = resolved
-    this.resolved = credential ? { ...resolved, credential: ofOneLogin(credential, this) } : resolved
-    this.outgoing = new Outgoing(this.name)
-  }
-
-  send(message: Message, headers?: Readonly<Record<string, string>>): Fault | undefined {
-    if (this.closing) return new Fault('lost', `The session with the server ${this.name} has ended`)
-    return this.take(message, headers)
-  }
-
-  close(): void {
-    if (this.closing) return
-    this.closing = true
-    this.outgoing.close()
-    this.abort.abort()
-    this.leave()
-  }
-
-  /** Closes because of a fault. */
-  protected fail(fault: Fault): void {
-    if (this.closing) return
-    this.close()
-    this.events.closed(fault)
-  }
-
-  protected abstract take(message: Message, headers?: Readonly<Record<string, string>>): Fault | undefined
-  /** Releases the rest of the session. */
-  protected abstract leave(): void
 }
 
 /** A session with a streamable HTTP server of a session-based revision, as one message channel. */
@@ -530,153 +445,5 @@ export class StreamableChannel extends HttpChannel {
   /** Fails a request in the server's place. */
   #fail(id: RequestId, fault: Fault): void {
     if (!this.closing && this.#awaited.delete(id)) this.events.rejected(id, fault)
-  }
-}
-
-/** The credential of one session: once open, it ends with its login, as the next may be of another account. */
-function ofOneLogin(credential: Credential, session: Pick<HttpChannel, 'name' | 'isOpen'>): Credential {
-  let first: string | undefined
-  const checked = <T extends SentHeader | Fault | undefined>(header: T): T | Fault => {
-    if (!header || header instanceof Fault || header.login === undefined) return header
-    if (!session.isOpen) first = header.login
-    first ??= header.login
-    if (header.login === first) return header
-    const text = `The session with the server ${session.name} has ended with the login that it began with`
-    return new Fault('lost', text, { status: 404, isUnexecuted: true })
-  }
-  return {
-    ...credential,
-    header: async () => checked(await credential.header()),
-    renew: async (refused) => checked(await credential.renew(refused)),
-    ...(credential.widen && {
-      widen: async (...refused) => checked(await credential.widen?.(...refused)),
-    }),
-  }
-}
-
-/** A message for the server. */
-interface Sent {
-  text: string
-  /** Undefined: it is not a request. */
-  id: RequestId | undefined
-}
-
-/** HTTP with SSE, the transport of 2024-11-05: the stream names the address for messages. */
-export class SseChannel extends HttpChannel {
-  readonly ended: Promise<void>
-  get isOpen(): boolean {
-    return this.#endpoint !== undefined
-  }
-  #endpoint: Resolved | undefined
-  /** Messages queued until the address is known. */
-  #early: Sent[] | undefined = []
-  /** Messages are sent one after another, to keep their order. */
-  #last: Promise<void> = Promise.resolve()
-
-  constructor(...given: ConstructorParameters<typeof HttpChannel>) {
-    super(...given)
-    this.ended = this.#listen()
-  }
-
-  protected take(message: Message): Fault | undefined {
-    const text = textOf(message)
-    const fault = this.outgoing.add(text)
-    if (fault) return fault
-    const sent = { text, id: message.kind === 'request' ? message.id : undefined }
-    if (this.#early) this.#early.push(sent)
-    else this.#post(sent)
-    return undefined
-  }
-
-  protected leave(): void {
-    this.#early = []
-  }
-
-  #post({ text: body, id }: Sent): void {
-    this.#last = this.#last.then(async () => {
-      if (this.closing || !this.#endpoint) return
-      const headers = { 'content-type': 'application/json' }
-      const request = { method: 'POST', headers, body, signal: this.abort } as const
-      const answer = await this.options.http.send(this.#endpoint, request)
-      this.outgoing.sent(body)
-      if (answer instanceof Fault) return this.#unsent(id, answer)
-      discard(answer)
-      if (answer.status >= 400) await this.#refused(id, answer)
-    })
-  }
-
-  /** Handles a message that was not sent; without a login of the caller, the session can wait for one. */
-  #unsent(id: RequestId | undefined, fault: Fault): void {
-    const mayFollow = fault.login !== undefined || fault.isUnexecuted
-    if (mayFollow && id !== undefined) this.events.rejected(id, fault)
-    if (!fault.login) this.fail(fault)
-  }
-
-  /** Handles a refused message: the session is lost if a ping is refused too. */
-  async #refused(id: RequestId | undefined, refused: HttpAnswer): Promise<void> {
-    const { http, log } = this.options
-    const { name } = this
-    const { status } = refused
-    const reject = (fault: Fault) => {
-      if (id !== undefined) this.events.rejected(id, fault)
-    }
-    const request = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      signal: this.abort,
-    } as const
-    const ping = stringify(messageOf('ping', {}, ownId()))
-    const answer = await http.send(this.#endpoint as Resolved, { ...request, body: ping })
-    if (!(answer instanceof Fault)) discard(answer)
-    if (this.closing) return
-    if (answer instanceof Fault || answer.status !== status) {
-      const own = new Fault('status', `The server ${name} refused a message (${status})`, { status })
-      return reject(refusedCaller(refused, this) ?? refusal(refused, id ?? null, this) ?? own)
-    }
-    logForgotten({ name, log }, String(status))
-    const message = `The server ${name} has forgotten the session`
-    if (isUnexecuted(status)) reject(new Fault('lost', message, { status: 404, isUnexecuted: true }))
-    this.fail(new Fault('lost', message, { status: 404 }))
-  }
-
-  async #listen(): Promise<void> {
-    const { http, maxMessage } = this.options
-    const headers = { accept: EVENTS }
-    const answer = await http.send(this.resolved, { method: 'GET', headers, signal: this.abort })
-    if (answer instanceof Fault) return this.fail(answer)
-    const { status } = answer
-    if (status >= 300 || mediaType(answer) !== EVENTS) {
-      discard(answer)
-      const message = `The server ${this.name} answered ${status} where an event stream was expected${wordsOf(answer)}`
-      const own = new Fault('status', message, { status })
-      return this.fail(refusedCaller(answer, this) ?? refusal(answer, null, this) ?? own)
-    }
-    const onTooLarge = () => this.events.rejected(undefined, tooLarge(this.name, maxMessage))
-    await readAnswer(answer, maxMessage, (data, event) => this.#take(data, event), onTooLarge)
-    this.fail(new Fault('lost', `The server ${this.name} closed its event stream`))
-  }
-
-  #take(data: string, event: string): void {
-    if (this.closing) return
-    if (event === 'endpoint') this.#locate(data)
-    if (event !== 'message') return
-    const { log, mask } = this.options
-    const taken = readData(mask(data, true))
-    if (!taken.length) log.warn({ server: this.name }, 'ignored an event that is not a message')
-    deliver(taken, this.events, log, { server: this.name })
-  }
-
-  #locate(data: string): void {
-    const { origin, path } = this.resolved
-    const base = `${origin}${path}`
-    const url = URL.canParse(data, base) ? new URL(data, base) : undefined
-    // Credentials must not be sent to another host (2024-11-05, HTTP with SSE).
-    if (url?.origin !== origin) {
-      this.fail(new Fault('invalid', `The server ${this.name} named an address at another origin`))
-      return
-    }
-    this.#endpoint = { ...this.resolved, path: url.pathname + url.search }
-    for (const sent of this.#early ?? []) this.#post(sent)
-    this.#early = undefined
   }
 }
