@@ -5,7 +5,7 @@ import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets, isValue } from './found-secrets.ts'
 import type { ExampleBody, ExampleField, ExampleRequest, Login, Parameter } from './logins.ts'
-import { type Examples, grouped, jsonOf } from './requests.ts'
+import { type Examples, grouped, isIdentity, jsonOf } from './requests.ts'
 import { tracked } from './unread.ts'
 import { bodyFrom, pairsOf } from './url-requests.ts'
 
@@ -123,10 +123,7 @@ class Reader {
     const [written = '', search = ''] = rest.split('#')[0]!.split('?')
     const path = written
       .replace(/(?<=\/):([A-Za-z_]\w*)/g, '{$1}')
-      .replace(
-        VARIABLE,
-        (_, key: string) => this.variables.get(key.trim()) || `{${this.#opened(key.trim(), examples)}}`,
-      )
+      .replace(VARIABLE, (_, key: string) => this.#inPath(key.trim(), examples))
     const listed = this.#pairs(url.query)
     const query = listed.length > 0 ? listed : pairsOf(new URLSearchParams(search))
     const [off, sent] = [true, false].map((isOff) =>
@@ -159,11 +156,14 @@ class Reader {
     }
   }
 
-  /** The argument name for a variable; one named like a secret comes from the environment. */
-  #opened(key: string, examples: Map<string, Parameter>): string {
+  /** A variable of the path: its value, such as `v1`, or an argument; one named like a secret is of the environment. */
+  #inPath(key: string, examples: Map<string, Parameter>): string {
+    const value = this.variables.get(key) ?? ''
+    if (value !== '' && !isIdentity(value)) return value
     const name = key.replace(/\W+/g, '_')
     if (isSecretName(key)) examples.set(name, { name, value: `{{${key}}}`, isSecret: true })
-    return name
+    else if (value !== '') examples.set(name, { name, value })
+    return `{${name}}`
   }
 
   parameter({ key, id, value, description }: JsonObject): Parameter {
@@ -240,7 +240,7 @@ class Reader {
     }
   }
 
-  /** JSON with variables: quoted ones stay texts, others become their values. */
+  /** JSON with variables: quoted ones stay texts, others become their values, of any type where they have none. */
   #values(text: string): string {
     return text.replace(
       /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|\{\{([^{}]{1,100})\}\}/g,
@@ -250,7 +250,8 @@ class Reader {
             JSON.stringify(this.variables.get(key.trim()) ?? '').slice(1, -1),
           )
         const value = this.variables.get(name.trim())
-        return value && jsonOf(value) !== undefined ? value : JSON.stringify(value ?? '')
+        if (!value) return 'null'
+        return jsonOf(value) === undefined ? JSON.stringify(value) : value
       },
     )
   }

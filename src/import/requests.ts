@@ -330,14 +330,18 @@ function graphqlBody({ body }: ExampleRequest): { body?: string } {
   return { body: `{${which}"query": ${query}${names.length > 0 ? `, "variables": {${variables}}` : ''}}` }
 }
 
+/** Whether a segment of a path names one of many things, such as a number or UUID. */
+export function isIdentity(segment: string): boolean {
+  return /^(?:\d+|[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{24})$/i.test(segment)
+}
+
 /** `/users/42` → `/users/{userId}`: replaces numbers and UUIDs by parameters. */
 export function openPath(path: string): { path: string; examples: Map<string, Parameter> } {
   const examples = new Map<string, Parameter>()
   const segments = path.split('/')
   const opened = segments.map((segment, i) => {
     const isSecret = foundSecrets(`https://x/${segment}`).length > 0
-    if (!isSecret && !/^(?:\d+|[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{24})$/i.test(segment))
-      return segment
+    if (!isSecret && !isIdentity(segment)) return segment
     if (isSecret) {
       const name = examples.has('token') ? `token${i}` : 'token'
       examples.set(name, { name, value: segment, isSecret })

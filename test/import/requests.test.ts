@@ -31,6 +31,8 @@ describe('Postman collections', () => {
   const variable = [
     { key: 'baseUrl', value: 'https://api.example.com/v1' },
     { key: 'qty', value: '3' },
+    { key: 'shopId', value: '7' },
+    { key: 'version', value: 'v1' },
   ]
   test('variables of the host are the environment’s, those of paths, queries and bodies arguments', async () => {
     const { send, list } = await postman(
@@ -38,7 +40,7 @@ describe('Postman collections', () => {
         item('Get order', {
           method: 'GET',
           url: {
-            raw: '{{baseUrl}}/orders/:orderId/{{part}}?limit=10',
+            raw: '{{baseUrl}}/{{version}}/shops/{{shopId}}/orders/:orderId/{{part}}?limit=10',
             query: [
               { key: 'limit', value: '10' },
               { key: 'all', value: 'true', disabled: true },
@@ -55,7 +57,7 @@ describe('Postman collections', () => {
               header: [{ key: 'X-Team', value: 'a-{{team}}' }],
               body: {
                 mode: 'raw',
-                raw: '{\n // what\n "item": "for {{who}}", "qty": {{qty}}, "password": "hunter2"}',
+                raw: '{\n // what\n "item": "for {{who}}", "qty": {{qty}}, "price": {{price}}, "password": "hunter2"}',
                 options: { raw: { language: 'json' } },
               },
             }),
@@ -65,12 +67,12 @@ describe('Postman collections', () => {
       { variable },
       { SHOP_SERVER_BASE_URL: 'https://test.example.com', SHOP_TEAM: 'blue' },
     )
-    const order = await send({ orderId: 7, part: 'a?b', limit: 3 }, 'get_order')
-    assert.equal(order.sent, 'GET https://test.example.com/orders/7/a%3Fb?limit=3')
-    const made = await send({ item: 'rose', qty: 2, password: 'x' }, 'create_order')
+    const order = await send({ shopId: 8, orderId: 7, part: 'a?b', limit: 3 }, 'get_order')
+    assert.equal(order.sent, 'GET https://test.example.com/v1/shops/8/orders/7/a%3Fb?limit=3')
+    const made = await send({ item: 'rose', qty: 2, price: 1.5, password: 'x' }, 'create_order')
     assert.deepEqual(
       [made.sent, JSON.parse(made.body!)],
-      ['POST https://test.example.com/orders', { item: 'rose', qty: 2, password: 'x' }],
+      ['POST https://test.example.com/orders', { item: 'rose', qty: 2, price: 1.5, password: 'x' }],
     )
     assert.equal(made.headers?.['X-Team'], 'a-blue')
     assert.ok(!JSON.stringify(list()).includes('hunter2'))
