@@ -73,10 +73,14 @@ function asker(issuer: Issuer, parts: IssuerParts): (token: string) => Promise<C
   const endpoint = new FormEndpoint(parts, { issuer: issuer.issuer, url, member, login })
   return async (token) => {
     const { answer } = await endpoint.post(new URLSearchParams({ token, token_type_hint: 'access_token' }))
-    const claims = answer.status === 200 ? objectOf(answer.body.toString()) : undefined
+    const { status, body } = answer
+    const claims = status === 200 ? objectOf(body.toString()) : undefined
     if (claims) return claims
     endpoint.forget()
-    throw new Error(`the introspection endpoint responded with status ${answer.status} and no JSON object`)
+    const advice = status === 401 ? ': look at `clientId` and `clientSecret`' : ''
+    throw new Error(
+      `the introspection endpoint responded with ${status === 200 ? 'no JSON object' : `status ${status}${advice}`}`,
+    )
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { gatewayHere } from '../support/gateway.ts'
 import { testIssuer } from '../support/issuer.ts'
 import { oauthWire, PUBLIC, TestClock } from '../support/oauth.ts'
 import { body, INITIALIZE, open, post, rpc } from '../support/wire.ts'
@@ -112,6 +113,30 @@ describe('introspection', () => {
       assert.equal(response.status, 503)
       assert.equal(response.headers.get('retry-after'), '5')
     })
+
+  test('the log says why a token could not be checked', async (t) => {
+    const issuer = await testIssuer(t)
+    const issuers = [{ issuer: issuer.issuer, clientId: 'gateway', clientSecret: 'wrong' }]
+    const { base, logged } = await gatewayHere(t, {
+      name: 'one',
+      routers: [{ server: 'one', prefix: '/one', auth: { type: 'introspection', issuers } }],
+      servers: [{ name: 'one' }],
+    })
+    const headers = { authorization: 'Bearer a' }
+    for (const status of [401, 500, 200]) {
+      issuer.broken.set('/introspect', status)
+      assert.equal((await fetch(`${base}/one/mcp`, { method: 'POST', headers })).status, 503)
+    }
+    const said = 'the introspection endpoint responded with'
+    assert.deepEqual(
+      logged.map(({ reason }) => reason).filter((reason) => String(reason).startsWith(said)),
+      [
+        `${said} status 401: look at \`clientId\` and \`clientSecret\``,
+        `${said} status 500`,
+        `${said} no JSON object`,
+      ],
+    )
+  })
 
   test('an answer is used again for cacheTtl: then a revoked token is refused', async (t) => {
     const { clock, issuer, active, send } = await setUp(t, { cacheTtl: '10s' })
