@@ -48,6 +48,7 @@ const CLAIM_FAULTS: Readonly<Record<string, string>> = {
 const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
 /** Header, payload and signature (RFC 7515, 7.1). */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const UNUSABLE = 'The key with which the token is signed cannot be used'
 const MALFORMED = 'The token is not a valid JSON Web Token'
 /** Errors after which the key may be newer than the fetched keys. */
 const NEW_KEY = new Set(['ERR_JWKS_NO_MATCHING_KEY', 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'])
@@ -104,7 +105,10 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
     } catch (error) {
       const { code, claim, payload } = error as { code?: string; claim?: string; payload?: JWTPayload }
       if (code === 'ERR_JWT_EXPIRED') return { verdict: denied('The token has expired', 'expired'), code }
-      const fault = FAULTS[code ?? ''] ?? CLAIM_FAULTS[claim ?? ''] ?? MALFORMED
+      // Errors of the key itself have no code of jose.
+      if (typeof code !== 'string')
+        return { verdict: { ...denied(UNUSABLE), note: (error as Error).message } }
+      const fault = FAULTS[code] ?? CLAIM_FAULTS[claim ?? ''] ?? MALFORMED
       const verdict = claim === 'aud' ? otherClaim(fault, payload?.aud, rules.audience) : denied(fault)
       return { verdict, code }
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { generateKeyPair } from 'jose'
+import { exportJWK, generateKeyPair } from 'jose'
 import { base64url, signed, type TestIssuer, testIssuer } from '../support/issuer.ts'
 import { oauthWire, PUBLIC, TestClock } from '../support/oauth.ts'
 import { body, open, post, rpc, stateless, type Wire, type WireOptions } from '../support/wire.ts'
@@ -445,4 +445,17 @@ test('the log names the claim that differs and what is accepted; the client does
     /another audience: it has "https:.*\/one\/mcp\/", and the router accepts \["https:.*\/one\/mcp",/,
   )
   assert.match(issuer!, /not one that is trusted here: it has "http:.*\/", and the router accepts \["http:/)
+})
+
+test('a token of a key that is too small is refused, and the log says why', async (t) => {
+  const details: unknown[] = []
+  const w = await world(t, {}, { parts: { onRefusedCredentials: ({ detail }) => void details.push(detail) } })
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  w.issuer.keys = [{ ...(await exportJWK(publicKey)), kid: 'small', alg: 'RS256' }]
+  const text = `${base64url({ alg: 'RS256', kid: 'small' })}.${base64url(w.claims)}`
+  const signature = sign('sha256', Buffer.from(text), privateKey).toString('base64url')
+  const response = await send(w, `${text}.${signature}`)
+  const message = 'The key with which the token is signed cannot be used'
+  assert.deepEqual([response.status, (await body(response)).error.message], [401, message])
+  assert.deepEqual(details, [`${message}: RS256 requires key modulusLength to be 2048 bits or larger`])
 })
