@@ -6,6 +6,7 @@ import {
   type ReadConfigurationsResult,
 } from '../config/index.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
+import { faultHint } from '../store/fault-hint.ts'
 import { inTime } from '../store/in-time.ts'
 import { type ConfigurationStore, settle } from '../store/index.ts'
 
@@ -78,8 +79,11 @@ function unread(places: readonly string[], error: unknown): ReadConfigurationsRe
   return { configurations: [], findings, sources: new Map() }
 }
 
+const KEEPS =
+  'A running gateway keeps its configuration and tries again; `serve --skip-invalid` starts without it'
+
 function unreadable(place: string, error: unknown): Finding {
-  return finding('unreadable-store', place, (error as Error).message, {
-    hint: 'A running gateway keeps its configuration and tries again; `serve --skip-invalid` starts without it',
-  })
+  const { message } = error as Error
+  const hint = [faultHint(error as Error), KEEPS].filter(Boolean).join('. ')
+  return finding('unreadable-store', place, message.replace(`${place}: `, ''), { hint })
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
+import { faultHint } from '../store/fault-hint.ts'
 import { printableLines } from '../text/index.ts'
 import { withEnvFiles } from './env-files.ts'
 import EXAMPLES from './examples.json' with { type: 'json' }
@@ -86,7 +87,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Help and version end with a commander error that is not an error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    const hint = faultHint(error as Error)
     process.stderr.write(`plantgw: ${printableLines((error as Error).message)}\n`)
+    if (hint !== undefined) process.stderr.write(`  hint: ${hint}\n`)
     return 2
   }
 }

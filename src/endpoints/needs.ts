@@ -3,6 +3,7 @@ import { type Finding, type FindingCode, finding } from '../findings/index.ts'
 import { readTls } from '../net/index.ts'
 import { pidFault } from '../notify/pidfile.ts'
 import { pingRedis } from '../notify/redis.ts'
+import { faultHint } from '../store/fault-hint.ts'
 import { installCommand } from '../text/packages.ts'
 
 /** A text with the positions of its values. */
@@ -105,7 +106,8 @@ export async function connectionFindings(
     asked.set(key, answer)
     const fault = await answer
     if (fault === undefined) return []
-    return [at(place, code, [...path, ...member], fault.message, 'file' in use ? undefined : hintOf(fault))]
+    const hint = faultHint(fault) ?? 'Try it by hand from this machine, with the same address and user'
+    return [at(place, code, [...path, ...member], fault.message, 'file' in use ? undefined : hint)]
   })
   return (await Promise.all(found)).flat()
 }
@@ -135,35 +137,6 @@ async function readFileStore(storage: StorageSettings): Promise<void> {
   } finally {
     await store.close()
   }
-}
-
-/** Hints by the error code or text of the system, server or driver. */
-const HINTS: readonly [RegExp, string][] = [
-  [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
-  [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
-  [/database .{0,200}does not exist|Unknown database/i, 'Create the database, or correct its name'],
-  [
-    /\b(?:role|password|Access denied|authentication|WRONGPASS|NOAUTH|NOPERM|pg_hba)\b/i,
-    'Check user, password and what the user may do',
-  ],
-  [
-    /time-?out|timed out|ETIMEDOUT|in time/i,
-    'Check host and port, firewalls on the way, and what listens there',
-  ],
-  [/certificate|SSL|TLS/i, 'Check whether the server speaks TLS, and that its certificate is trusted here'],
-]
-
-/** The first cause has the original text of the system, server or driver. */
-function hintOf(fault: Error): string {
-  const { message, code = '' } = firstCause(fault) as NodeJS.ErrnoException
-  return (
-    HINTS.find(([said]) => said.test(code) || said.test(message))?.[1] ??
-    'Try it by hand from this machine, with the same address and user'
-  )
-}
-
-function firstCause(error: Error): Error {
-  return error.cause instanceof Error ? firstCause(error.cause) : error
 }
 
 function asError(error: unknown): Error {

@@ -1,5 +1,6 @@
 import type { RedisSettings } from '../config/index.ts'
 import { type Guard, lastingConnection } from '../net/index.ts'
+import { faultHint } from '../store/fault-hint.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type ReloadMessage, readMessage } from './message.ts'
 import { brokerError, brokerLabel, connectRedis } from './redis.ts'
@@ -46,11 +47,13 @@ export function receiveReloads(
       if (wasLost) log.info(line, 'reconnected to the reload broker')
       then()
     },
-    onDown: (error) =>
+    onDown(error) {
+      const fault = brokerError(settings, error)
       log.error(
-        { ...line, reason: brokerError(settings, error).message },
+        { ...line, reason: fault.message, hint: faultHint(fault) },
         'lost connection to the reload broker; reconnecting, will reload afterwards',
-      ),
+      )
+    },
   })
   return {
     label: line.broker,

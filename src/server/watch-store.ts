@@ -1,5 +1,6 @@
 import { type ConfigurationSource, fromStore } from '../build/source.ts'
 import { retryPause } from '../net/index.ts'
+import { faultHint } from '../store/fault-hint.ts'
 import type { ConfigurationStore } from '../store/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
@@ -129,7 +130,8 @@ class PollingWatch implements StoreWatch {
     if (this.closed || lost === this.lost) return
     this.lost = lost
     this.up = !lost
-    const line = { store: this.store.label, ...(error && { reason: error.message }) }
+    const why = error && { reason: error.message, hint: faultHint(error) }
+    const line = { store: this.store.label, ...why }
     if (lost) this.options.log.error(line, 'store unavailable; serving the last snapshot and retrying')
     else this.options.log.info(line, 'store available again')
   }

@@ -79,7 +79,10 @@ test('a broker that went away is asked again, and what was missed is read then',
   write('a', 'missed')
   const failed = await reload()
   assert.equal(failed.code, 2)
-  assert.match(failed.stderr, /^plantgw: redis:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/)
+  assert.match(
+    failed.stderr,
+    /^plantgw: redis:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*\n {2}hint: Start the server/,
+  )
   await server.start()
   await gateway.until(/reconnected to the reload broker/)
   await gateway.until(/"changed":\["a"\]/)

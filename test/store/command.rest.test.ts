@@ -319,7 +319,10 @@ test('wrong use and a store that cannot be had exit 2, settings with findings 1'
   assert.equal(readFileSync(join(folder, 'x.json'), 'utf8'), '{}')
   const gone = await at('storage: {type: postgres, url: "postgres://me:s3cret@127.0.0.1:1/x"}', 'list')
   assert.equal(gone.code, 2)
-  assert.match(gone.stderr, /postgres:\/\/127\.0\.0\.1:1\/x: connect ECONNREFUSED/)
+  assert.match(
+    gone.stderr,
+    /^plantgw: postgres:\/\/127\.0\.0\.1:1\/x: connect ECONNREFUSED .*\n {2}hint: Start the server, or correct host and port/,
+  )
   assert.doesNotMatch(gone.stderr, /s3cret/)
   assert.equal((await run(t, ['config', 'list'])).code, 2)
   const serve = await run(t, ['serve'])

@@ -111,7 +111,10 @@ for (const { type, make, skip = false } of KINDS) {
   }, async (t) => {
     const refused = await behindProxy(t, [], '100ms', true)
     assert.equal(await refused.gateway.ended, 1)
-    assert.match(refused.gateway.stderr() + refused.gateway.stdout(), /ECONNREFUSED[\s\S]*--skip-invalid/)
+    assert.match(
+      refused.gateway.stderr() + refused.gateway.stdout(),
+      /^\S+: error: connect ECONNREFUSED .*\n {2}hint: Start the server, [\s\S]*--skip-invalid/m,
+    )
     // What failed is tried again soon, however seldom it is looked at otherwise.
     const { proxy, gateway } = await behindProxy(t, ['--skip-invalid'], '1h', true)
     await gateway.until(/store unavailable/)
