@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { ExactNumber, isObject, type Json, type JsonObject } from '../json/index.ts'
 import { hostTitle } from '../openapi/tool-names.ts'
 import { withoutSecrets } from './found-secrets.ts'
 import type { ExampleBody, ExampleRequest, Parameter } from './logins.ts'
@@ -35,7 +35,9 @@ export function harExamples(root: Json): Examples | { fault: string } {
     const made = OF_PAGES.test(type) || request.method === 'OPTIONS' ? undefined : requestOf(request)
     if (!made) skipped.set(shown, 'it is not a call of an API')
     else {
-      const key = `${made.method} ${made.origin}${made.path}`
+      // Operations of GraphQL have one path.
+      const query = made.body?.form === 'graphql' ? ` ${made.body.query}` : ''
+      const key = `${made.method} ${made.origin}${made.path}${query}`
       const known = requests.get(key)
       if (known && !isLike(known.body, made.body))
         leftOut.push({
@@ -120,29 +122,32 @@ function partsOf(text: string): { name: string; value: string; isFile: boolean }
 
 /** Combines two requests of an operation: all parameters, and the common members of bodies. */
 function together(one: ExampleRequest, other: ExampleRequest): ExampleRequest {
-  const all = [...other.query, ...one.query]
+  const all = [...one.query, ...other.query]
   const lists = new Set(all.filter(({ isList }) => isList).map(({ name }) => name))
-  const query = new Map(all.map((each) => [each.name, { ...each, isList: lists.has(each.name) }]))
-  const { body } = one
-  if (
-    body?.form === 'json' &&
-    other.body?.form === 'json' &&
-    isObject(body.value) &&
-    isObject(other.body.value)
-  ) {
-    const [first, second] = [body.value, other.body.value]
+  const query = grouped(all).map((each) => ({ ...each, isList: lists.has(each.name) }))
+  const [first, second] = [one.body, other.body]
+  if (first?.form !== 'json' || second?.form !== 'json') return { ...one, query }
+  return { ...one, query, body: { ...first, value: common(first.value, second.value) } }
+}
+
+/** Maximum items of an array that show their form. */
+const MAX_ITEMS = 50
+
+/** An example for two values; null, which any value fits, where they have nothing in common. */
+function common(one: Json, other: Json): Json {
+  if (Array.isArray(one) && Array.isArray(other)) return [...one, ...other].slice(0, MAX_ITEMS)
+  if (isObject(one) && isObject(other)) {
+    const names = [...new Set([...Object.keys(one), ...Object.keys(other)])]
     // Members of only one of them are optional.
-    const rest = Object.fromEntries(
-      Object.keys(second)
-        .filter((key) => !Object.hasOwn(first, key))
-        .map((key) => [key, null]),
-    )
-    const kept = Object.fromEntries(
-      Object.entries(first).map(([key, value]) => [key, Object.hasOwn(second, key) ? value : null]),
-    )
-    return { ...one, query: [...query.values()], body: { form: 'json', value: { ...kept, ...rest } } }
+    const of = (from: JsonObject, name: string) => (Object.hasOwn(from, name) ? from[name]! : null)
+    return Object.fromEntries(names.map((name) => [name, common(of(one, name), of(other, name))]))
   }
-  return { ...one, query: [...query.values()] }
+  if (isNumeric(one) && isNumeric(other)) return Number.isInteger(Number(one)) ? other : one
+  return typeof one === typeof other && typeof one !== 'object' ? one : null
+}
+
+function isNumeric(value: Json): boolean {
+  return typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber
 }
 
 function pairs(value: Json | undefined): Parameter[] {

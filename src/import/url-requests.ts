@@ -16,7 +16,7 @@ export function requestTo(
   if (protocol !== 'http:' && protocol !== 'https:') return undefined
   const { path, examples } = openPath(pathname.replace(/[{}]/g, encodeURIComponent))
   return {
-    name: '',
+    name: body?.form === 'graphql' ? (body.operation ?? '') : '',
     description: '',
     tags: [],
     method,

@@ -162,9 +162,8 @@ function cut(text: string, longest: number): string {
   return `${(word.length >= longest / 3 ? word : head).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** `https://api.shop.example.com` → `shop.example.com` */
+/** `https://api.shop.example.com` → `shop.example`; an address stays whole. */
 export function hostTitle(origin: string): string {
-  return URL.canParse(origin)
-    ? new URL(origin).hostname.replace(/^(?:www|api)\./, '').replace(/\.\w+$/, '')
-    : 'api'
+  if (!URL.canParse(origin)) return 'api'
+  return new URL(origin).hostname.replace(/^(?:www|api)\./, '').replace(/\.[a-z]\w*$/, '')
 }

@@ -425,6 +425,34 @@ describe('HAR files', () => {
     assert.deepEqual(schema('post_items').required, ['name'])
     assert.doesNotMatch(text, /abcdef|sec-fetch/)
   })
+  test('values of all calls fit, and each operation of GraphQL is a tool', async () => {
+    const api = 'http://127.0.0.1:8080'
+    const graphql = (operationName: string, query: string, variables: object) =>
+      entry('POST', `${api}/graphql`, body({ operationName, query, variables }))
+    const found = harExamples({
+      log: {
+        entries: [
+          entry('GET', `${api}/items?q=1`),
+          entry('GET', `${api}/items?q=rose`),
+          entry('POST', `${api}/items`, body({ n: 1, tags: [], of: { a: 1 }, any: 'x' })),
+          entry('POST', `${api}/items`, body({ n: 1.5, tags: ['a'], of: { a: 2, b: 1 }, any: 3 })),
+          graphql('OneItem', 'query OneItem($id: ID!) { item(id: $id) { name } }', { id: '7' }),
+          graphql('OneItem', 'query OneItem($id: ID!) { item(id: $id) { name } }', { id: '8' }),
+          graphql('AddItem', 'mutation AddItem($n: Int!) { add(n: $n) }', { n: 1 }),
+        ],
+      },
+    } as unknown as Json)
+    const { send, list, prefix } = await compiled(imported(found))
+    assert.equal(prefix, '/127-0-0-1')
+    assert.deepEqual(
+      list().map(({ name }) => name),
+      ['get_items', 'post_items', 'oneitem', 'additem'],
+    )
+    assert.equal((await send({ q: 'tulip' }, 'get_items')).sent, `GET ${api}/items?q=tulip`)
+    const item = { n: 2.5, tags: ['b'], of: { a: 3 }, any: true }
+    assert.deepEqual(JSON.parse((await send(item, 'post_items')).body!), item)
+    assert.match((await send({ n: 2 }, 'additem')).body!, /"query": "mutation .*"variables": \{"n": 2\}/)
+  })
   test('bodies as base64, as text of parts and as JSON that is cut; headers that cannot be sent', async () => {
     const posted = (path: string, postData: object) =>
       entry('POST', `https://example.org/${path}`, { postData })
