@@ -43,7 +43,8 @@ export function curlOptions(line: string): { requests: CurlOption[][] } | { faul
       }
     }
   }
-  return { requests }
+  const hasUrl = (options: CurlOption[]) => options.some(([name]) => name === 'url')
+  return requests.every(hasUrl) ? { requests } : { fault: 'it has no URL' }
 }
 
 /** Converts browsers' commands for `cmd` and PowerShell to POSIX shell syntax. */

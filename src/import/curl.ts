@@ -32,12 +32,16 @@ const USED =
  * @returns `fault`: why there are none
  */
 export function curlExamples(text: string): Examples | { fault: string } {
-  const pieces = text.split(/\n(?=[^\S\n]*(?:\$[^\S\n]+)?curl(?:\.exe)?\s)/).map(withoutComments)
-  const all = pieces.filter((line) => line !== '' || pieces.length === 1).map(curlOptions)
+  const pieces = text.split(/\n(?=[^\S\n]*(?:\$[^\S\n]+)?curl(?:\.exe)?\s)/)
   const requests: CurlOption[][] = []
-  for (const one of all) {
-    if ('fault' in one) return one
+  let line = 1
+  for (const piece of pieces) {
+    const { command, before } = withoutComments(piece)
+    const isOnly = pieces.length === 1
+    const one = command === '' && !isOnly ? { requests: [] } : curlOptions(command)
+    if ('fault' in one) return isOnly ? one : { fault: `the command of line ${line + before}: ${one.fault}` }
     requests.push(...one.requests)
+    line += piece.split('\n').length
   }
   const made: Examples & { leftOut: NonNullable<Examples['leftOut']> } = {
     title: '',
@@ -48,7 +52,6 @@ export function curlExamples(text: string): Examples | { fault: string } {
   }
   for (const options of requests) {
     const urls = options.filter(([name]) => name === 'url').map(([, url]) => url)
-    if (urls.length === 0) return { fault: 'it has no URL' }
     for (const url of urls) addRequest(made, url, options)
   }
   const [first] = made.requests
@@ -56,11 +59,12 @@ export function curlExamples(text: string): Examples | { fault: string } {
   return { ...made, title: hostTitle(first.origin) }
 }
 
-/** Without comments and empty lines around a command. */
-function withoutComments(text: string): string {
+/** Without comments and empty lines around a command; `before`: the number of those before it. */
+function withoutComments(text: string): { command: string; before: number } {
   const lines = text.split('\n')
   const isCommand = (line: string) => !/^\s*(?:#.*)?$/.test(line)
-  return lines.slice(lines.findIndex(isCommand), lines.findLastIndex(isCommand) + 1).join('\n')
+  const before = lines.findIndex(isCommand)
+  return { command: lines.slice(before, lines.findLastIndex(isCommand) + 1).join('\n'), before }
 }
 
 function addRequest(

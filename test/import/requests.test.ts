@@ -381,7 +381,12 @@ describe('command lines of curl', () => {
       ['curl --url=https://example.org', /no option `--url=…`/],
       ['curl https://example.org --next -X DELETE', /no URL/],
       ["curl 'https://example.org", /quote is not closed/],
-      ['curl https://example.org | jq .', /needs a shell/],
+      ['curl https://example.org | jq .', /^it is not one command line: .* needs a shell$/],
+      [
+        '# one\ncurl https://example.org\n\ncurl https://example.org/a \\\n  | jq .\n',
+        /^the command of line 4: it is not one command line/,
+      ],
+      ['curl https://example.org\ncurl -v\n', /^the command of line 2: it has no URL$/],
     ]
     for (const [line, fault] of faults) {
       const found = curlExamples(line)
