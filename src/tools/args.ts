@@ -34,8 +34,8 @@ export function argsReader(
   const constants = tool.args.flatMap(({ name, const: fixed }) =>
     fixed === undefined ? [] : [[name, fixed] as const],
   )
-  const nullIsOmitted = !tool.inputSchema
   const properties = isObject(schema.properties) ? Object.keys(schema.properties) : []
+  const omittedByNull = tool.inputSchema ? notNullable(schema) : tool.args.map(({ name }) => name)
 
   return (given) => {
     if (given !== undefined && !isObject(given))
@@ -44,9 +44,7 @@ export function argsReader(
         `The arguments of ${tool.name} must be an object; got ${typeText(given as Json)}.`,
       )
     const args: JsonObject = { ...given }
-    if (nullIsOmitted)
-      for (const { name } of tool.args)
-        if (args[name] === null && Object.hasOwn(args, name)) delete args[name]
+    for (const name of omittedByNull) if (args[name] === null && Object.hasOwn(args, name)) delete args[name]
     for (const arg of defaults) if (!Object.hasOwn(args, arg.name)) args[arg.name] = arg.default!
     // Maximum repairs of arguments, as JSON text may contain JSON text.
     const sound = checked(args, 4)
@@ -66,6 +64,15 @@ export function argsReader(
       )
     return checked(better.args, times - 1)
   }
+}
+
+/** Optional properties whose type is not null. */
+function notNullable({ properties, required }: JsonObject): string[] {
+  const needed = Array.isArray(required) ? required : []
+  return Object.entries(isObject(properties) ? properties : {}).flatMap(([name, one]) => {
+    const types = isObject(one) && one.type !== undefined ? [one.type].flat() : ['null']
+    return types.includes('null') || needed.includes(name) ? [] : [name]
+  })
 }
 
 function faultText(tool: Tool, args: Json, errors: ErrorObject[], properties: string[]): string {

@@ -156,6 +156,21 @@ test('the input schema says all that the arguments say', () => {
   ])
 })
 
+test('null for an optional argument of an inputSchema is omission where its type is not null', async () => {
+  const call = callable({
+    endpoint: `${target.origin}/things`,
+    args: [arg('a', 'query', { type: 'string' }), arg('b', 'query'), arg('c', 'query')],
+    inputSchema: {
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: ['integer', 'boolean'] }, c: { type: 'string' } },
+      required: ['c'],
+    },
+  })
+  assert.equal((await call({ a: null, b: null, c: 'x' })).failure, undefined)
+  assert.equal(target.last().url, '/things?c=x')
+  assert.match(text(await call({ c: null })), /`c` must be a string; got null/)
+})
+
 test('an inputSchema of the tool replaces the one made from args, and is held', async () => {
   const call = callable({
     method: 'POST',
