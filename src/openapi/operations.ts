@@ -46,6 +46,7 @@ const OF_OPERATION = new Set([
   ...['consumes', 'produces', 'schemes'],
 ])
 const REASONS: Readonly<Record<string, string>> = {
+  additionalOperations: 'a tool cannot have their methods',
   callbacks: 'the gateway does not receive calls of an API',
   webhooks: 'the gateway does not receive calls of an API',
 }

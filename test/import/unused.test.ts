@@ -169,7 +169,7 @@ describe('an unused part of the input is reported', () => {
     const made = imported(
       document(
         {
-          '/a': { get, GET: {}, put: null },
+          '/a': { get, GET: {}, put: null, additionalOperations: { COPY: {} } },
           '/b': { post: { operationId: 'b', summary: 'Posts', responses: {} } },
         },
         { webhooks: { created: {} }, components: { parameters: { No: { in: 'header' } } } },
@@ -181,10 +181,13 @@ describe('an unused part of the input is reported', () => {
         'the description: `webhooks`',
         '/a: `GET`',
         '/a: `put`',
+        '/a: `additionalOperations`',
         'GET /a: `callbacks`',
         'GET /a: `parametres`',
         'GET /a: a parameter without `name` or `in`',
       ],
     )
+    const { reason } = made.leftOut.find(({ what }) => what === '`additionalOperations`')!
+    assert.equal(reason, 'a tool cannot have their methods')
   })
 })
