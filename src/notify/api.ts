@@ -4,9 +4,9 @@ import { type Notified, type ReloadAnswer, reloadText } from './reload-answer.ts
 
 /**
  * Calls `POST /_reload` of a gateway.
- * @param about the configurations to report on, as others may be another tenant's; absent: all
- * @param guard of the connection; absent: all are allowed
- * @throws Error where no gateway applied anything
+ * @param about names of the configurations to report on; absent: all. Others may belong to another tenant
+ * @param guard checks the address; absent: every address is allowed
+ * @throws Error when the answer is not the report of a reload
  */
 export async function callReload(
   api: NonNullable<Notifier['api']>,
@@ -27,7 +27,7 @@ export async function callReload(
   if (status === 200 || status === 422) {
     const result = read(text)
     if (result.generation === undefined)
-      throw new Error(`${at} answered ${status}, but is not a gateway: check \`target_url\``)
+      throw new Error(`${at} answered ${status}, but not as a gateway does: check \`target_url\``)
     return reloadText(at, result, about)
   }
   const said = [serverMessage(text), CURES[status]].filter((one) => one !== undefined)
@@ -35,10 +35,10 @@ export async function callReload(
 }
 
 const CURES: Record<number, string> = {
-  401: 'it requires the admin token of that gateway: set `token` of `api`',
+  401: 'the gateway requires its admin token: set `token` of `api`',
   403: 'the token is not the admin token of that gateway',
   404: 'no gateway has its own pages there (they may be at `admin.listen`), or it does not serve this configuration: check `target_url`',
-  405: 'no gateway responds there: check `target_url`',
+  405: 'the server there is no gateway: check `target_url`',
 }
 
 function read(text: string): ReloadAnswer {
@@ -55,17 +55,18 @@ export interface AdminUrl {
   socket?: string | undefined
 }
 
-/** Why a Unix socket cannot be connected to. */
+/** Why a connection to a Unix socket fails. */
 const SOCKET_FAULTS: Record<string, string> = {
-  ENOENT: 'there is no such socket',
+  ENOENT: 'the socket does not exist',
   ECONNREFUSED: 'no process listens there',
-  EACCES: 'it belongs to another user: run the command as the user of the gateway',
+  EACCES: 'the socket belongs to another user: run the command as the user of the gateway',
 }
 
 /**
- * Asks a gateway for one of its own pages.
- * @param guard of the connection; absent: all are allowed
- * @throws Error that names the page and says why there is no answer
+ * Requests a gateway's own page.
+ * @param maxSize of the answer in bytes
+ * @param guard checks the address; absent: every address is allowed
+ * @throws Error that names the page and the fault
  */
 export async function askGateway(
   { url, socket }: AdminUrl,
@@ -78,20 +79,20 @@ export async function askGateway(
   const { origin, pathname, search } = url
   const connection = socket === undefined ? {} : { socketPath: socket }
   const sent = { ...request, origin, path: pathname + search }
-  // Milliseconds: a reload of many configurations takes its time.
+  // A minute, because many configurations take long to reload.
   return fetchOnce(sent, { timeout: 60_000, maxSize, guard }, connection).catch((error) => {
     throw adminFault(error, { url, socket })
   })
 }
 
-/** Says why a gateway's own pages cannot be reached. */
+/** An error with the reason why a gateway's own page cannot be reached. */
 export function adminFault(error: unknown, { url, socket }: AdminUrl): Error {
   const fault = netFault(error, url.origin)
   const why = socket === undefined ? undefined : SOCKET_FAULTS[fault.code]
   return why === undefined ? fault : new Error(`unix:${socket}: ${why}`)
 }
 
-/** Names the page to people, without a query. */
+/** Name of the page in messages, without its query. */
 export function pageText({ url, socket }: AdminUrl): string {
   return socket === undefined ? url.origin + url.pathname : `unix:${socket} ${url.pathname}`
 }

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os'
 import { parse } from '../json/index.ts'
 
-/** The published message: that configurations changed, never a configuration; receivers read their own store. */
+/** The published message. It holds no configuration: receivers read their own store. */
 export interface ReloadMessage {
   event: 'reload'
-  /** The configuration that changed; absent: any of them. */
+  /** Name of the only configuration that changed; absent: any may have changed. */
   name?: string
-  /** Host and process id of who sent it, for the log. */
+  /** `host:pid` of the sending process, for the log. */
   sender: string
 }
 
@@ -19,9 +19,9 @@ export function writeMessage(name?: string): string {
   return JSON.stringify(message)
 }
 
-/** Parses a message; undefined: it is not ours. */
+/** Parses a message; undefined for text in another form. */
 export function readMessage(text: string): ReloadMessage | undefined {
-  // More than this is no message of ours.
+  // `writeMessage` writes nothing longer.
   if (text.length > 4096) return undefined
   let value: unknown
   try {

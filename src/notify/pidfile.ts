@@ -16,24 +16,24 @@ import { basename, dirname } from 'node:path'
 import { type Holder, isAlive, liveness, thisProcess } from '../store/process.ts'
 import type { ReloadAnswer } from './reload-answer.ts'
 
-/** A pid file cannot be taken or used; the message says why and what to do. */
+/** A pid file cannot be written or used. The message holds the reason and a fix. */
 export class PidFileError extends Error {
   override name = 'PidFileError'
 }
 
 /**
- * The file beside a pid file that identifies its process: after a crash, another process may get the same id. It is a
- * file of its own, as `kill -HUP $(cat plantgw.pid)` must find nothing but the id.
+ * The file that identifies the process of a pid file, because another process may get the same id after a crash.
+ * A separate file, because `kill -HUP $(cat plantgw.pid)` must find only the id.
  */
 const holderOf = (path: string) => `${path}.holder`
 
 /**
- * Writes this process's id to `path`, and which process that is to a file beside it; a stale file is taken over.
- * @returns a function that removes the files, if they are still ours
- * @throws PidFileError when a living process holds it, when it is a file of something else, or cannot be written
+ * Writes this process's id to `path`, and its identity to the file `holderOf(path)`. Replaces stale files.
+ * @returns a function that removes the files if they still name this process
+ * @throws PidFileError when a running gateway holds the file, or it holds other data, or it cannot be written
  */
 export function takePidFile(path: string): () => void {
-  // Linked into place whole, so that no reader gets half a file. In a shared folder others could foresee a plain name.
+  // A link makes the whole file appear at once. The name is random so that other users of a shared folder cannot foresee it.
   const mine = `${path}.${randomUUID()}`
   const holder = `${mine}.holder`
   try {
@@ -43,7 +43,7 @@ export function takePidFile(path: string): () => void {
       if (pid !== undefined && pid !== process.pid && isGateway(path, pid)) throw held(path, pid)
       if (attempt > 2) throw new Error('another process is using this PID file')
       if (holdsMore(path)) throw new PidFileError(`cannot write the pid file ${path}: ${HOLDS_MORE}`)
-      // The holder first, so that a new id never stands beside the holder of an old one.
+      // The holder goes first, so that a new id never stands beside an old holder.
       rmSync(holderOf(path), { force: true })
       rmSync(path, { force: true })
     }
@@ -63,13 +63,13 @@ export function takePidFile(path: string): () => void {
   }
 }
 
-/** The result of the last reload that a signal caused, for the process that sent the signal. */
+/** Result of the last reload by a signal. The process that sent the signal reads it. */
 interface SignalledReload extends ReloadAnswer {
   /** When the signal arrived: milliseconds since 1970. */
   began: number
 }
 
-/** Writes the result of a reload beside the pid file, if that is still ours. */
+/** Writes the result of a reload beside the pid file, if it still names this process. */
 export function writeReload(path: string, result: SignalledReload): void {
   if (readPid(path) !== process.pid) return
   const whole = JSON.stringify(result)
@@ -79,24 +79,24 @@ export function writeReload(path: string, result: SignalledReload): void {
     writeFileSync(temporary, JSON.stringify({ ...thisProcess(), reload }), { flag: 'wx', mode: 0o644 })
     renameSync(temporary, holderOf(path))
   } catch {
-    // The log has the result too.
+    // The log also holds the result.
     rmSync(temporary, { force: true })
   }
 }
 
-/** The result of the last reload by a signal; null: there was none; undefined: this gateway writes none. */
+/** Result of the last reload by a signal; null before the first one; undefined if this gateway writes no results. */
 export function readReload(path: string): SignalledReload | null | undefined {
   return readHolder(path)?.reload
 }
 
-/** Whether the process with the id in a pid file is the gateway that wrote it, and not another one that has the id now. */
+/** Whether the process `pid` is the gateway that wrote the pid file, not a later process with the same id. */
 export function isGateway(path: string, pid: number): boolean {
   const holder = readHolder(path)
   if (holder?.pid === pid) return liveness(holder) === 'alive'
   return isAlive(pid) && isServe(pid)
 }
 
-/** The owner of the pid file; undefined: it was not written by `plantgw serve`. */
+/** The process that wrote the pid file; undefined if `plantgw serve` did not write it. */
 function readHolder(path: string): (Holder & { reload?: SignalledReload | null }) | undefined {
   try {
     const file = openSync(holderOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -112,7 +112,7 @@ function readHolder(path: string): (Holder & { reload?: SignalledReload | null }
   }
 }
 
-/** By the command line, where the system shows it (proc_pid_cmdline(5)); elsewhere the pid file is believed. */
+/** Whether the command line is that of `plantgw serve`; true where the system does not show it (proc_pid_cmdline(5)). */
 function isServe(pid: number): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -131,7 +131,7 @@ const REASONS: Record<string, string> = {
   ENOSPC: 'the disk is full',
 }
 
-/** In words, as the message of the system would name a temporary file. */
+/** In words, because the message of the system would name a temporary file. */
 function reason({ code, message }: NodeJS.ErrnoException): string {
   return (code && REASONS[code]) ?? message
 }
@@ -142,12 +142,12 @@ function held(path: string, pid: number): PidFileError {
   )
 }
 
-const HOLDS_MORE = 'it does not hold a process id: choose another file, or remove it'
+const HOLDS_MORE = 'the file does not hold a process id: choose another file, or remove it'
 
-/** Whether it is no pid file: too large, or a pipe or device, whose reading might not end. */
+/** Whether the file is no pid file: it is too large, or a pipe or device, which may never end. */
 function holdsMore(path: string): boolean {
   const there = stats(path)
-  // Maximum bytes of a pid file; a larger file was named by mistake.
+  // 64 bytes hold every id; a larger file was named by mistake.
   return there !== undefined && !(there.isFile() && there.size <= 64)
 }
 
@@ -161,7 +161,7 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** The id in a pid file; undefined when there is none to be read. */
+/** The id in a pid file; undefined when the file cannot be read or holds no id. */
 export function readPid(path: string): number | undefined {
   if (holdsMore(path)) return undefined
   try {
@@ -172,7 +172,7 @@ export function readPid(path: string): number | undefined {
   }
 }
 
-/** Why a pid file could not be written there; undefined when it could. Nothing is written. */
+/** Why a pid file cannot be written at `path`; undefined when it can. Writes nothing. */
 export function pidFault(path: string): string | undefined {
   const fault = `the pid file ${path} cannot be written`
   if (stats(path)?.isDirectory()) return `${fault}: it is a folder`

@@ -4,10 +4,10 @@ import { parseAddresses, type RedisServer, type RedisSettings } from '../config/
 import { type Guard, judgedAddress } from '../net/index.ts'
 import { requirePackages } from '../text/packages.ts'
 
-/** Milliseconds to connect, and for the answer to a command. */
+/** Maximum milliseconds to connect, and to wait for the answer to a command. */
 const TIMEOUT = 5_000
 
-/** A broker cannot be reached; the message says which and why, without credentials. */
+/** A broker cannot be reached. The message holds its address and the reason, no credentials. */
 class BrokerError extends Error {
   override name = 'BrokerError'
 }
@@ -18,18 +18,18 @@ export function brokerLabel({ addr, tls }: RedisServer | RedisSettings): string 
 }
 
 interface ConnectOptions {
-  /** Which of several addresses comes first. Default 0. */
+  /** Index of the address to try first, modulo their number. Default 0. */
   attempt?: number
-  /** Judges each address; absent: all are good. */
+  /** Checks each address; absent: every address is allowed. */
   guard?: Guard | undefined
-  /** Ends the connection, also while it is being made. */
+  /** Ends the connection, or the attempt to connect. */
   signal?: AbortSignal
 }
 
 /**
- * One connection without reconnection. A Redis Cluster forwards a message published at any node to all of them
- * (https://redis.io/docs/latest/develop/pubsub/).
- * @throws BrokerError; NetFault for an address that is refused; Error when ioredis is not installed
+ * One connection, which does not reconnect. It suffices for messages in a Redis Cluster, because each node forwards
+ * them to all others (https://redis.io/docs/latest/develop/pubsub/).
+ * @throws BrokerError; NetFault for an address that `guard` refuses; Error when ioredis is not installed
  */
 export async function connectRedis(
   settings: RedisServer | RedisSettings,
@@ -67,7 +67,7 @@ export async function connectRedis(
 }
 
 /**
- * The nodes of a Redis Cluster; each is asked for the keys that it holds. `connectRedis` is for messages, this for keys.
+ * Connections to the nodes of a Redis Cluster, for reading and writing keys, as each node holds a part of them.
  * @throws BrokerError; Error when ioredis is not installed
  */
 export async function connectCluster(settings: RedisServer, signal?: AbortSignal): Promise<Cluster> {
@@ -78,7 +78,7 @@ export async function connectCluster(settings: RedisServer, signal?: AbortSignal
     lazyConnect: true,
     clusterRetryStrategy: () => null,
     slotsRefreshTimeout: TIMEOUT,
-    // Certificates may have the names that nodes give for themselves.
+    // Certificates may hold the name that a node announces, not its address.
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions: { ...optionsOf(settings), ...(settings.tls && { tls: {} }) },
   })
@@ -109,7 +109,7 @@ async function connected<Client extends Redis | Cluster>(
   }
 }
 
-/** Judges the masters that sentinels name; throws a NetFault for a refused one. */
+/** Checks the masters that sentinels name. @throws NetFault for a refused one */
 function judgingMasters(guard: Guard): (at: string) => null {
   return (at) => {
     const [, host = '', port = ''] = /^(.*):(\d+)$/s.exec(at) ?? []
@@ -125,9 +125,9 @@ function optionsOf({ username, password }: RedisServer | RedisSettings): RedisOp
     connectionName: 'plantgw',
     connectTimeout: TIMEOUT,
     commandTimeout: TIMEOUT,
-    // Milliseconds for the server to close the connection, too; one that is silent does not.
+    // Milliseconds to wait until the server closes the connection as well, which a hanging server never does.
     disconnectTimeout: 100,
-    // It asks by INFO, which users of ACLs may not be allowed.
+    // The check sends INFO, which an ACL may forbid.
     enableReadyCheck: false,
     disableClientInfo: true,
     ...(username !== undefined && { username }),
@@ -142,9 +142,9 @@ export function brokerError(settings: RedisServer | RedisSettings, error: Error)
 }
 
 /**
- * Publishes a message to the present listeners.
- * @param guard judges each address; absent: all are good
- * @throws BrokerError when no address answers; NetFault for one that is refused
+ * Publishes a message to the current subscribers.
+ * @param guard checks each address; absent: every address is allowed
+ * @throws BrokerError when no address answers; NetFault for an address that `guard` refuses
  */
 export async function publish(settings: RedisSettings, text: string, guard?: Guard): Promise<void> {
   const addresses = settings.cluster_type === 'cluster' ? (parseAddresses(settings.addr) ?? []).length : 1
@@ -168,7 +168,7 @@ export async function publish(settings: RedisSettings, text: string, guard?: Gua
 }
 
 /**
- * Connects, logs in and subscribes to the topic for a moment; nothing is sent.
+ * Connects, logs in and subscribes to the topic for a moment. Publishes nothing.
  * @throws BrokerError
  */
 export async function pingRedis(settings: RedisSettings): Promise<void> {

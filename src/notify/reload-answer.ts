@@ -1,14 +1,14 @@
 /** Result of a notification. */
 export interface Notified {
-  /** One line for people. */
+  /** One line of text. */
   line: string
-  /** The refusals of a gateway, or its first error. */
+  /** The configurations that a gateway refused, or its first error. */
   fault?: string
 }
 
 /** The report of a gateway about a reload. */
 export interface ReloadAnswer {
-  /** Absent: the reload failed as a whole. */
+  /** Generation that the gateway serves now; absent if the reload failed as a whole. */
   generation?: number
   added?: readonly string[]
   changed?: readonly string[]
@@ -18,9 +18,9 @@ export interface ReloadAnswer {
 }
 
 /**
- * A reload for people.
+ * Describes a reload.
  * @param how the notification, such as `sent SIGHUP to process 7`
- * @param about the configurations to report on, as others may be another tenant's; absent: all
+ * @param about names of the configurations to report on; absent: all. Others may belong to another tenant
  */
 export function reloadText(how: string, answer: ReloadAnswer, about?: ReadonlySet<string>): Notified {
   const { generation, refused = [], findings = [], ...changes } = answer
@@ -31,11 +31,11 @@ export function reloadText(how: string, answer: ReloadAnswer, about?: ReadonlySe
   const line = `${how}: generation ${generation}, ${told.join('; ') || 'nothing changed'}`
   const errors = findings.filter(({ severity }) => severity === 'error')
   if (mine(refused).length) {
-    // Findings may be of another tenant's configurations.
+    // Findings may belong to another tenant's configurations.
     const said = about ? [] : errors.map(({ file, message }) => `\n${file}: ${message}`)
     return { line, fault: `it refused ${mine(refused).join(', ')}: see its log${said.join('')}` }
   }
-  // The errors may be those of refused configurations of another tenant.
+  // Errors may belong to refused configurations of another tenant.
   const error = refused.length ? undefined : errors[0]
   return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
 }

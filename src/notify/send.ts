@@ -7,11 +7,11 @@ import type { Notified } from './reload-answer.ts'
 import { signalReload } from './signal.ts'
 
 /**
- * Tells gateways that configurations changed.
- * @param name the only one that changed
- * @param about the configurations that the answer reports; absent: all
- * @param guard judges the target of the notifier; absent: any is allowed, as for a notifier of the settings
- * @throws Error that says what could not be reached, without a credential
+ * Notifies gateways that configurations changed.
+ * @param name of the only configuration that changed; absent: any may have changed
+ * @param about names of the configurations to report on; absent: all
+ * @param guard checks the target of the notifier; absent: every target is allowed, as for a notifier of the settings
+ * @throws Error that names the target, without credentials
  */
 export async function notify(
   notifier: Notifier,
@@ -22,14 +22,14 @@ export async function notify(
   const { type, signal, api, redis } = notifier
   if (type === 'signal' && signal) return signalReload(signal.pid, signal.signal, about)
   if (type === 'api' && api) return callReload(api, name, about, guard)
-  if (!redis) throw new Error(`the notifier of type ${type} says nothing of where to`)
+  if (!redis) throw new Error(`the notifier of type ${type} has no key \`${type}\`: add its target there`)
   await publish(redis, writeMessage(name), guard)
   return {
     line: `published to ${redis.topic} at ${brokerLabel(redis)}: see the logs of the gateways for the changes`,
   }
 }
 
-/** Equal for notifiers that reach the same gateways. */
+/** The same text for notifiers with the same type and target. */
 export function notifierKey({ type, ...rest }: Notifier): string {
   return JSON.stringify([type, rest[type]])
 }

@@ -8,18 +8,18 @@ import { type Notified, reloadText } from './reload-answer.ts'
 export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
 /**
- * Tells the `plantgw serve` that holds the pid file to read its configurations again.
- * A process that was given the id of a crashed gateway gets no signal, as that would end it.
+ * Sends a reload signal to the `plantgw serve` that holds the pid file. Any other process that has its id since
+ * a crash gets no signal, because the signal would end it.
  * @returns the id of the process
- * @throws PidFileError when there is no such process, when it is another one, or when it belongs to another user
+ * @throws PidFileError when the process has ended, is no gateway, or belongs to another user
  */
 function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[number] = 'SIGHUP'): number {
   if (!existsSync(path))
-    throw new PidFileError(`there is no such file ${path}: start \`plantgw serve\` with this \`pid\``)
+    throw new PidFileError(`the pid file ${path} does not exist: start \`plantgw serve\` with this \`pid\``)
   const pid = readPid(path)
   if (pid === undefined)
     throw new PidFileError(
-      `there is no process id in ${path}: start \`plantgw serve\` with this \`pid\`, or give the file that it writes`,
+      `${path} does not hold a process id: start \`plantgw serve\` with this \`pid\`, or give the file that it writes`,
     )
   if (!isAlive(pid)) throw notServing(path, `process ${pid} has ended`)
   if (!isGateway(path, pid)) throw notServing(path, `process ${pid} is not \`plantgw serve\``)
@@ -34,14 +34,14 @@ function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[number] 
   return pid
 }
 
-/** Milliseconds: a reload of many configurations takes its time. */
+/** Maximum milliseconds of a reload; many configurations take long. */
 const TIMEOUT = 60_000
-/** Milliseconds between looks for the result. */
+/** Milliseconds between two reads of the result. */
 const INTERVAL = 25
 
 /**
  * Sends a reload signal, and waits for the result that the gateway writes beside its pid file.
- * @param about the configurations to report on; absent: all
+ * @param about names of the configurations to report on; absent: all
  * @throws PidFileError as `sendReloadSignal`
  */
 export async function signalReload(
@@ -61,7 +61,7 @@ export async function signalReload(
       if (result.generation !== undefined) return reloadText(how, result, about)
       return { line: `${how}: the reload failed`, fault: error?.message ?? 'see its log' }
     }
-    if (!isAlive(pid)) return { line: how, fault: 'it ended before it reloaded' }
+    if (!isAlive(pid)) return { line: how, fault: 'the process ended before it reloaded' }
     await pause(INTERVAL)
   }
   return { line: how, fault: `no result within ${TIMEOUT / 1000} s: see its log` }

@@ -6,18 +6,18 @@ import { type ReloadMessage, readMessage } from './message.ts'
 import { brokerError, brokerLabel, connectRedis } from './redis.ts'
 
 export interface Receiver {
-  /** Names the broker, without credentials. */
+  /** URL of the broker, without credentials. */
   readonly label: string
-  /** Whether messages would come. */
+  /** Whether it is subscribed now. */
   isUp(): boolean
   close(): void
 }
 
 /**
- * Listens on the topic, and connects and subscribes again by itself. What is published without a connection is lost,
- * so `then` is called without a message each time there is one.
+ * Subscribes to the topic, and again after each lost connection. Calls `then` without a message after each
+ * subscription, because messages published before it are lost.
  * @param then must not throw
- * @param guard judges where the broker is; absent: anywhere is good
+ * @param guard checks the address of the broker; absent: every address is allowed
  */
 export function receiveReloads(
   settings: RedisSettings,

@@ -56,6 +56,6 @@ test('serve prints a link to the console, and tail prints calls as they end', {
   const nowhere = await run(t, ['tail', '--url', `unix:${cwd}/none`], { cwd })
   assert.deepEqual(
     [nowhere.code, nowhere.stderr],
-    [2, `plantgw: unix:${cwd}/none: there is no such socket\n`],
+    [2, `plantgw: unix:${cwd}/none: the socket does not exist\n`],
   )
 })

@@ -124,7 +124,7 @@ test('a pid file of a living gateway is refused, and a file of something else, a
   writeFileSync(file, configuration('a', base, { now: '/now' }))
   const mistaken = await run(t, ['serve', file, '--pid', file, '--port', String(await freePort())])
   assert.equal(mistaken.code, 2)
-  assert.match(mistaken.stderr, /a\.yaml: it does not hold a process id: choose another file/)
+  assert.match(mistaken.stderr, /a\.yaml: the file does not hold a process id: choose another file/)
   assert.equal(readFileSync(file, 'utf8'), configuration('a', base, { now: '/now' }))
   // Also that of a process that is no gateway.
   for (const stale of [4194303, process.pid]) {

@@ -125,7 +125,10 @@ test('processes that serve something else are left alone', async (t) => {
 test('without a pid file, with one of a process that has ended, or with none named, the cure is told', async (t) => {
   const { folder, settings } = await prepare(t)
   const absent = await run(t, ['reload', '-s', settings])
-  assert.match(absent.stderr, /there is no such file .*\/plantgw\.pid: start `plantgw serve` with this `pid`/)
+  assert.match(
+    absent.stderr,
+    /the pid file .*\/plantgw\.pid does not exist: start `plantgw serve` with this `pid`/,
+  )
   const ended = await bystander(t)
   ended.kill('SIGKILL')
   await once(ended, 'exit')
@@ -176,7 +179,7 @@ test('plantgw reload calls a gateway, with its admin token', async (t) => {
 
   const wrong = await reload({ target_url, token: 'no-such-token' })
   assert.equal(wrong.code, 2)
-  assert.match(wrong.stderr, /answered 401: .+; it requires the admin token of that gateway/)
+  assert.match(wrong.stderr, /answered 401: .+; the gateway requires its admin token/)
   assert.doesNotMatch(wrong.stderr, /no-such-token/)
   assert.match(
     (await reload({ target_url: `http://127.0.0.1:${port}/reload` })).stderr,
@@ -260,5 +263,5 @@ test('a pipe in the place of the pid file is refused, and nobody waits for it', 
   execFileSync('mkfifo', [path])
   assert.equal(readPid(path), undefined)
   assert.throws(() => takePidFile(path), PidFileError)
-  assert.match(pidFault(path) ?? '', /it does not hold a process id/)
+  assert.match(pidFault(path) ?? '', /the file does not hold a process id/)
 })

@@ -137,7 +137,7 @@ test('on a Unix socket they are for its owner, and the commands find them', asyn
   next.child.kill('SIGTERM')
   assert.equal(await next.ended, 0)
   assert.equal(existsSync(socketPath), false)
-  assert.match((await cli('diff')).stderr, /there is no such socket/)
+  assert.match((await cli('diff')).stderr, /the socket does not exist/)
 })
 
 test('a socket is never made where another file is', async (t) => {
