@@ -47,7 +47,7 @@ async function tail(flags: TailFlags): Promise<number> {
     response.destroy()
     const why =
       response.statusCode === 401
-        ? 'it requires the admin token: give its settings with --settings'
+        ? 'the gateway requires the admin token: give its settings with --settings'
         : `it answered with the status ${response.statusCode}, and has no console: check --url, and \`admin.listen\` of its settings`
     throw new Error(`${pageText(page)}: ${why}`)
   }

@@ -8,17 +8,17 @@ export type DatabaseType = 'postgres' | 'mysql'
 
 /** How a process uses a database. Times are milliseconds. */
 export interface Limits {
-  /** Connections at most. */
+  /** Maximum open connections. */
   connections: number
   /** To connect, or to wait until a connection is free. */
   connect: number
   /** Time limit of a statement on the server, including waits for row locks. */
   statement: number
-  /** Time limit for the answer to a statement; then the connection is closed. */
+  /** Time limit for the answer to a statement, after which the connection is closed. */
   answer: number
-  /** For one call of `run`. */
+  /** Time limit of one call of `run`. */
   call: number
-  /** After which an unused connection is closed. */
+  /** Time until an unused connection is closed. */
   idle: number
 }
 
@@ -31,7 +31,7 @@ export const LIMITS: Limits = {
   idle: 30_000,
 }
 
-/** Connections to a server, and how to break all of them off at once. */
+/** Connections to a server. `destroy` cuts all of them at once. */
 export interface Connections {
   dialect: Dialect
   destroy(): void
@@ -42,38 +42,38 @@ export interface Database<T> {
   /** Type, host and name, such as `postgres://db.example.com/plantgw`. */
   label: string
   /**
-   * Brings the tables up to date, once. One of the processes that start at the same time does it, under the migrator's
-   * lock; the others wait. If they are up to date, it needs no right to change tables.
+   * Migrates the tables to the latest version, once. The migrator's lock lets one of several starting processes do
+   * this; the others wait. Tables that are up to date need no right to change tables.
    * @throws StoreError
    */
   migrate(): Promise<void>
   /**
-   * Works on the database, migrated to the latest. Connects at the first call and again after a connection was lost.
-   * Starts the work again if the server rolled a statement back in favour of another one, such as after a deadlock.
-   * @param reads whether the work only reads; then it is repeated after a lost connection
+   * Runs `work` on the migrated database. Connects at the first call, and again after a lost connection.
+   * Repeats `work` if the server rolled a statement back, for example because of a deadlock.
+   * @param reads whether `work` only reads, which makes it safe to repeat after a lost connection. Default false
    * @throws StoreError `unreachable`, `refused`, `full`, `closed` or `failed`
    */
   run<R>(work: (db: Kysely<T>) => Promise<R>, reads?: boolean): Promise<R>
   /**
-   * Lets the calls of `run` end, and closes the connections. May be called twice.
-   * @param patience milliseconds after which running work is aborted. Default 1,000
+   * Waits for running calls of `run`, then closes the connections. May be called twice.
+   * @param patience milliseconds to wait before running work is aborted. Default 1,000
    */
   close(patience?: number): Promise<void>
 }
 
 export interface DatabaseOptions {
   type: DatabaseType
-  /** With the credentials; names a database. */
+  /** URL with the credentials and the name of a database. */
   url: string
-  /** Begins the names of the tables that hold which migrations were made. */
+  /** Prefix of the tables that record the completed migrations. */
   name: string
   migrations: Record<string, Migration>
   limits: Limits
 }
 
-/** Maximum milliseconds of a migration, also of one in another process. */
+/** Maximum milliseconds of a migration, here or in another process. */
 const MIGRATION = 300_000
-/** Maximum attempts of work that the server rolls back. */
+/** Maximum attempts at work that the server rolls back. */
 const ATTEMPTS = 20
 
 /** @throws Error when a package for the type is not installed */
@@ -142,7 +142,7 @@ class SqlDatabase<T> implements Database<T> {
 }
 
 /**
- * Connects, logs in and asks one harmless question; nothing is made or changed.
+ * Connects, logs in and runs `select 1`. Changes nothing.
  * @throws StoreError; Error when a package for the type is not installed
  */
 export async function ping(type: DatabaseType, url: string): Promise<void> {
@@ -157,7 +157,7 @@ export async function ping(type: DatabaseType, url: string): Promise<void> {
   }
 }
 
-/** Only the driver of the type is loaded. */
+/** Loads only the driver of the type. */
 async function connectorOf(type: DatabaseType): Promise<(url: string, limits: Limits) => Connections> {
   requirePackages(type)
   return type === 'postgres'
@@ -165,7 +165,7 @@ async function connectorOf(type: DatabaseType): Promise<(url: string, limits: Li
     : (await import('./mysql.ts')).mysqlServer
 }
 
-/** Cuts the connections in the end, as some drivers do not report that one has ended. */
+/** Ends the connections, then cuts the remaining ones, because some drivers do not report an ended connection. */
 async function endWith(connections: Connections, end: () => Promise<void>, patience = 1_000): Promise<void> {
   await inTime(end(), patience).catch(() => {})
   connections.destroy()
@@ -183,7 +183,7 @@ async function migrate(connections: Connections, { type, name, migrations }: Dat
       ...(schema !== undefined && { migrationTableSchema: schema }),
     })
     const { error } = await migrator.migrateToLatest()
-    // Kysely names no kind: its message alone says that the table of migrations holds one that is not known here.
+    // Kysely's error has no code: only its message tells that a newer release made a migration.
     if (error instanceof Error && /previously executed migration .{0,200} is missing/.test(error.message))
       throw new StoreError('failed', `the tables were made by a newer release of plantgw (${error.message})`)
     if (error) throw error

@@ -32,10 +32,10 @@ import { StoreError, writeError } from './store-error.ts'
 type Tenants = readonly TenantSettings[]
 
 /**
- * Configurations as the YAML files of a folder and of those below it. Versions are hashes of the texts. The folder
- * keeps no history: that is the task of version control.
- * @param folder should be absolute; it is made at the first change
- * @param env for names that are variables
+ * Configurations as the YAML files of a folder and its subfolders. Versions are hashes of the texts. The folder keeps
+ * no history: that is the task of version control.
+ * @param folder should be absolute; the first change creates it
+ * @param env environment variables, which names of configurations may refer to
  */
 export function directoryStore(folder: string, env: Env, tenants?: Tenants): ConfigurationStore {
   let closed = false
@@ -51,11 +51,11 @@ export function directoryStore(folder: string, env: Env, tenants?: Tenants): Con
       await settle(folder)
       const revision = await revisionOf(folder)
       const read = await readFolder(folder, env, tenants)
-      // A change that is half done is never returned: then the journal exists, or the revision differs.
+      // During a change, the journal exists or the revision differs; no reader may see a half-made change.
       if (!(await isUnsettled(folder)) && (await revisionOf(folder)) === revision)
         return { revision, ...read }
     }
-    // Others write all the time: the lock gives a moment between two writers.
+    // Others write constantly: only the lock gives a moment between two changes.
     return inFolder(folder, async () => ({
       revision: await revisionOf(folder),
       ...(await readFolder(folder, env, tenants)),
@@ -117,10 +117,10 @@ export function directoryStore(folder: string, env: Env, tenants?: Tenants): Con
 }
 
 /**
- * Replaces the text of one file, as a change of the folder's store does.
- * @param place in or below the folder
+ * Replaces the text of one file, with the lock and the checks of the folder's store.
+ * @param place path of the file, in or below the folder
  * @param version that the change is based on
- * @returns the new version; undefined: nothing was written, as the file has another version
+ * @returns the new version; undefined if nothing was written, because the file has another version
  * @throws StoreError
  */
 export async function replaceText(
@@ -139,12 +139,12 @@ export async function replaceText(
   })
 }
 
-/** Version of a text in a folder. */
+/** Version of a text in a folder: its hash. */
 export function versionOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }
 
-/** Hash of names, times and sizes of all files; call `settle` first. */
+/** Hash of the names, inodes, times and sizes of all files. Call `settle` first. */
 async function revisionOf(folder: string): Promise<string> {
   const hash = createHash('sha256')
   for (const file of await filesOf(folder, [])) {
@@ -154,7 +154,7 @@ async function revisionOf(folder: string): Promise<string> {
   return hash.digest('hex').slice(0, 24)
 }
 
-/** The first file of an identity counts. */
+/** If several files define the same identity, the first counts. */
 async function readFolder(
   folder: string,
   env: Env,
@@ -207,9 +207,9 @@ function fileName({ name, tenant }: Identity): string {
   const safe = parts
     .map((part) => encodeURIComponent(part).replace(/[!'()*~]|^\./g, percentEncoded))
     .join('@')
-  // Bytes of a file name without its ending: file systems take 255 in all.
+  // 200 bytes leave room for the hash and the ending, as file systems allow 255.
   const short = safe.length > 200 ? `${safe.slice(0, 200)}-${versionOf(safe)}` : safe
-  // The lint file is not read as a configuration.
+  // A file with the name of the lint file would not be read as a configuration.
   return `${short}.yaml` === LINT_CONFIG_FILE ? `%${short}.yaml` : `${short}.yaml`
 }
 

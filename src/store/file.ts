@@ -9,11 +9,11 @@ export interface Owner {
 }
 
 /**
- * Gives a file a new content in one step: written beside it, fsynced, renamed, folder fsynced. Readers see the old
- * content or the new one, and once this resolves the new one survives a crash of the machine.
- * @param temporary in the same folder; an existing file is replaced
+ * Replaces a file in one step: writes a temporary file, fsyncs it, renames it, and fsyncs the folder. Readers see the
+ * old content or the new one. The new one survives a crash of the machine once this resolves.
+ * @param temporary path in the same folder; an existing file there is replaced
  * @param owner default: the user of this process
- * @throws NodeJS.ErrnoException; the file is as it was, unless only the folder's fsync failed
+ * @throws NodeJS.ErrnoException; the file is unchanged, unless only the folder's fsync failed
  */
 export async function replaceFile(
   path: string,
@@ -26,7 +26,7 @@ export async function replaceFile(
     await writeNew(temporary, pieces, mode, owner)
     await rename(temporary, path)
   } catch (error) {
-    // A leftover would only take space, which may be short.
+    // A leftover file would only waste space, which may be short.
     await rm(temporary, { force: true }).catch(() => {})
     throw error
   }
@@ -43,7 +43,7 @@ async function writeNew(
   const file = await open(path, 'wx', mode)
   try {
     if (owner) await file.chown(owner.uid, owner.gid)
-    // The umask may have removed some of its bits.
+    // The umask may have removed bits of the mode.
     await file.chmod(mode)
     for (const piece of pieces) await file.writeFile(piece)
     await file.sync()
@@ -52,7 +52,7 @@ async function writeNew(
   }
 }
 
-/** Whether there is something at a path that this process can see. */
+/** Whether this process can see a file or folder at the path. */
 export function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -60,7 +60,7 @@ export function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Makes the names in a folder durable, after files there were made, renamed or removed. */
+/** Makes the names in a folder durable after files were created, renamed or removed. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {
@@ -71,13 +71,13 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * The path behind symbolic links, so that a rename replaces the file and not a link to it; the file need not exist, as on
- * a volume that is still empty. Makes its folder.
+ * The path behind symbolic links, so that a rename replaces the file, not a link to it. Creates its folder. The file
+ * itself may be missing.
  * @throws NodeJS.ErrnoException
  */
 export async function reachFile(given: string): Promise<string> {
   let path = resolve(given)
-  // Symbolic links in a row, as Linux follows them (path_resolution(7)).
+  // Linux follows at most 40 symbolic links in a row (path_resolution(7)).
   for (let links = 0; links < 40; links++) {
     await mkdir(dirname(path), { recursive: true })
     path = join(await realpath(dirname(path)), basename(path))
@@ -89,7 +89,8 @@ export async function reachFile(given: string): Promise<string> {
 }
 
 /**
- * Replaces the file of a store, whose lock this process took.
+ * Replaces the file of a store.
+ * @param lock of the store, which this process took
  * @throws StoreError
  */
 export async function writeStore(path: string, lock: Lock, pieces: Iterable<string>): Promise<void> {
@@ -102,8 +103,8 @@ export async function writeStore(path: string, lock: Lock, pieces: Iterable<stri
 }
 
 /**
- * Contents of a store's file.
- * @param name of the store, in the message
+ * Decodes a store's file.
+ * @param name of the store, for the message
  * @param read throws an Error that describes the fault in the text
  * @throws StoreError `damaged`
  */
@@ -114,7 +115,7 @@ export function decodeStore<T>(name: string, bytes: Uint8Array, read: (text: str
     const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message
     throw new StoreError(
       'damaged',
-      `${name} is damaged or another kind of file: ${reason}; it was not changed: ` +
+      `${name} is damaged or another kind of file: ${reason}. The file was not changed: ` +
         'restore a valid copy, or move it away to start with an empty store',
     )
   }

@@ -17,11 +17,11 @@ export type {
 export { StoreError } from './store-error.ts'
 
 /**
- * The store that the settings name. Nothing is opened or connected before the first call, which may therefore fail
- * and work later. Only what the type needs is loaded.
+ * The store that the settings name. It opens or connects at the first call, so a later call may succeed after a failed
+ * one. Loads only the packages of the type.
  * @throws Error when a package for the type is not installed
- * @param env for names in a folder that are variables
- * @param tenants of the settings, whose files are read with what they may read
+ * @param env environment variables, which names of configurations in a folder may refer to
+ * @param tenants of the settings, which limit what a tenant's configurations may read
  */
 export async function openStore(
   storage: StorageSettings,

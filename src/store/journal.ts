@@ -5,7 +5,7 @@ import { exists, reachFile, replaceFile, syncFolder } from './file.ts'
 import { withLock } from './lock.ts'
 import { StoreError, writeError } from './store-error.ts'
 
-/** Hidden files, which are never read as configurations. */
+/** Names of hidden files, which are never read as configurations. */
 const JOURNAL = '.plantgw.journal'
 const LOCK = '.plantgw.lock'
 
@@ -16,7 +16,7 @@ export interface FileChange {
   text: string | null
 }
 
-/** Does something while no other store writes to the folder, with no write left half done. */
+/** Takes the folder's lock, completes interrupted changes, then runs `work`. */
 export async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   return withLock(join(folder, LOCK), `the folder ${folder}`, async () => {
     await rollForward(folder)
@@ -25,14 +25,14 @@ export async function inFolder<T>(folder: string, work: () => Promise<T>): Promi
 }
 
 /**
- * Makes all changes or none, also when the process is killed: what is to be done is written down first, in one step,
- * and done by the next one who looks where this process does not come to it. To be called within `inFolder`.
+ * Makes all changes or none, even if the process is killed: a journal records them first, in one step, and the next
+ * process that reads the folder completes them. Call it within `inFolder`.
  * @throws StoreError
  */
 export async function changeFiles(folder: string, changes: readonly FileChange[]): Promise<void> {
   const path = join(folder, JOURNAL)
   try {
-    // One file is replaced in one step anyway.
+    // A change of one file needs no journal, because it is one step.
     if (changes.length > 1) await replaceFile(path, `${path}.tmp`, [JSON.stringify(changes)])
     await make(folder, changes)
     if (changes.length > 1) await forget(folder)
@@ -44,19 +44,19 @@ export async function changeFiles(folder: string, changes: readonly FileChange[]
   }
 }
 
-/** Whether changes are in progress, or were left incomplete. */
+/** Whether changes are in progress or were interrupted. */
 export async function isUnsettled(folder: string): Promise<boolean> {
   return exists(join(folder, JOURNAL))
 }
 
-/** Completes changes of a killed process; takes no lock if there are none. @throws StoreError */
+/** Completes the changes of a killed process. Takes the lock only if such changes exist. @throws StoreError */
 export async function settle(folder: string): Promise<void> {
   if (await isUnsettled(folder)) await inFolder(folder, async () => {})
 }
 
 /**
- * The text of a file that this user wrote: what others put into a shared folder, or link to from there, is not done.
- * @throws SyntaxError for one that is another's, or no file
+ * The text of a file of this user. Journals of other users in a shared folder, and links to files, are not executed.
+ * @throws SyntaxError when the file belongs to another user, or is no regular file
  */
 async function readOwn(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -99,7 +99,7 @@ async function make(folder: string, changes: readonly FileChange[]): Promise<voi
   }
 }
 
-/** The mode of the file, or the default for a new one. */
+/** The mode of the file; the default mode if the file does not exist. */
 async function modeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ mode }) => mode & 0o777,

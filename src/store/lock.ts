@@ -5,33 +5,33 @@ import { type Holder, liveness, thisProcess } from './process.ts'
 import { StoreError } from './store-error.ts'
 
 /**
- * A lock file that does not outlive its process: a symbolic link to nowhere, whose target names the holder. File systems
- * keep a short link without a block of its own, so that a full disk has room for it, too. The link is made in one step and
- * only where none exists, only its holder touches it, and no holder's id is used twice.
+ * A lock file that does not outlive its process: a dangling symbolic link whose target names the holder. A short link
+ * needs no block of its own, so even a full disk has room for it. `symlink` fails if the path exists, so only one
+ * process gets the lock. Only the holder updates its time, and no holder's id is used twice.
  *
- * A process that finds the lock of a dead holder first takes a second lock, named after that holder's id, then looks
- * whether the first one is still the dead holder's, and replaces it. So only one of several processes does. The second
- * lock is taken in the same way, so that a process that dies meanwhile blocks no other.
+ * A process that finds a dead holder's lock takes a second lock, named after that holder's id, checks that the first
+ * lock is still the dead holder's, and replaces it. The second lock lets only one process do this. It is taken
+ * in the same way, so a process that dies meanwhile blocks no other.
  */
 export interface Lock {
   path: string
-  /** Whether this process still holds the lock: one that was suspended for long may have lost it. */
+  /** Whether this process still holds the lock, which another may have taken while this one was suspended. */
   held(): Promise<boolean>
   release(): Promise<void>
 }
 
-/** The holder touches its file this often. */
+/** Milliseconds between two updates of the lock's time by its holder. */
 const HEARTBEAT = 2_000
 
 /**
  * Takes the lock at `path`.
- * @param wait how long to watch for the heartbeat of a holder that cannot be seen from here
- * @returns the holder when it is taken
+ * @param wait resolves once a holder without a heartbeat counts as dead, if this machine cannot see its process
+ * @returns the lock, or the holder if another process has it
  * @throws NodeJS.ErrnoException when the folder cannot be written
  */
 export async function acquireLock(
   path: string,
-  // A holder on another machine or in another container is dead when its file is not touched for so long.
+  // Five missed heartbeats: the holder on another machine or in another container is dead.
   wait: () => Promise<unknown> = () => sleep(10_000),
 ): Promise<Lock | Holder> {
   const self = thisProcess()
@@ -62,7 +62,7 @@ async function take(path: string, self: Holder, wait: () => Promise<unknown>): P
     if (!(await isDead(path, holder, wait))) return holder
     const guard = `${path}.${holder.id}`
     const rival = await take(guard, self, wait)
-    // The rival will hold the lock, or find it taken.
+    // The rival gets the lock, or finds it taken.
     if (rival !== undefined) return rival
     try {
       if ((await read(path))?.id !== holder.id) continue
@@ -75,7 +75,7 @@ async function take(path: string, self: Holder, wait: () => Promise<unknown>): P
   }
 }
 
-/** False when the path is taken. */
+/** Creates the lock; false when the path exists. */
 async function made(path: string, holder: Holder): Promise<boolean> {
   try {
     await symlink(targetOf(holder), path)
@@ -94,7 +94,7 @@ async function isDead(path: string, holder: Holder, wait: () => Promise<unknown>
   return before === (await touched(path)) && (await read(path))?.id === holder.id
 }
 
-/** Undefined when the file is gone. */
+/** Time of the last heartbeat in milliseconds; undefined when the file is gone. */
 async function touched(path: string): Promise<number | undefined> {
   return lstat(path).then(
     ({ mtimeMs }) => mtimeMs,
@@ -102,12 +102,12 @@ async function touched(path: string): Promise<number | undefined> {
   )
 }
 
-/** Fewer than 60 bytes, which ext4 keeps in the inode. */
+/** Target of the link: under 60 bytes, so that ext4 keeps it in the inode. */
 export function targetOf({ id, pid, start, realm }: Holder): string {
   return [id, pid, start, realm].join(':')
 }
 
-/** Undefined when the file is gone. Another kind of file counts as a damaged lock, which is judged by its heartbeat. */
+/** The holder; undefined when the file is gone. Any file but a link counts as a damaged lock, whose heartbeat decides. */
 async function read(path: string): Promise<Holder | undefined> {
   try {
     return parseHolder(await readlink(path))
@@ -127,8 +127,8 @@ function parseHolder(target: string): Holder {
 }
 
 /**
- * Removes the second locks of processes that died. They decide nothing any more, as this process holds the lock and ids
- * are never used again.
+ * Removes the second locks of dead processes. They have no effect, because this process holds the lock and no id is
+ * used twice.
  */
 async function sweep(path: string): Promise<void> {
   const prefix = `${basename(path)}.`
@@ -141,9 +141,9 @@ async function sweep(path: string): Promise<void> {
 }
 
 /**
- * Does something while no other process does so under the same lock file; waits for its turn.
- * @param what names the store in messages
- * @throws StoreError `locked` after 15 s; what `work` throws
+ * Waits for the lock at `path` and runs `work` under it.
+ * @param what name of the store in messages
+ * @throws StoreError `locked` after 15 s; errors of `work`
  */
 export async function withLock<T>(path: string, what: string, work: (lock: Lock) => Promise<T>): Promise<T> {
   const lock = await waitForLock(path, what)
@@ -161,7 +161,7 @@ async function waitForLock(path: string, what: string): Promise<Lock> {
       throw new StoreError('failed', `cannot lock ${what}: ${error.message}`, { cause: error })
     })
     if ('release' in taken) return taken
-    // Milliseconds to wait for another writer, which needs a few for each change.
+    // 15 s, although a writer needs only milliseconds for each change.
     if (performance.now() - start > 15_000)
       throw new StoreError(
         'locked',
@@ -171,7 +171,7 @@ async function waitForLock(path: string, what: string): Promise<Lock> {
   }
 }
 
-/** Runs work one after another, also after one that failed. */
+/** A function that runs the work of its calls one after another, whether or not earlier work failed. */
 export function serial(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {

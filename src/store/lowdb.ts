@@ -18,7 +18,7 @@ import {
 } from './store.ts'
 import { StoreError, writeError } from './store-error.ts'
 
-/** The file as it was read; `stamp` changes whenever the file is replaced. */
+/** The contents of the file when it was read. `stamp` differs after each replacement of the file. */
 interface Held {
   stamp: string
   history: History
@@ -27,11 +27,11 @@ interface Held {
 const ABSENT: Held = { stamp: 'empty', history: new Map() }
 
 /**
- * Configurations in one file with all their versions. Readers take no lock, as the file is replaced in one step,
- * so a gateway may serve from it while others write. An absent file is an empty store; a file that disappears later is
+ * Configurations in one file with all their versions. Readers take no lock, because the file is replaced in one step,
+ * so a gateway can serve from it while others write. An absent file is an empty store; a file that disappears later is
  * an error.
- * @param given should be absolute; its folder is made at the first change
- * @param keep versions of a configuration that its history holds
+ * @param given should be absolute; the first change creates its folder
+ * @param keep maximum versions of a configuration in the history. Default: all
  */
 export function lowdbStore(given: string, keep = Number.POSITIVE_INFINITY): ConfigurationStore {
   const label = `lowdb:${given}`
@@ -141,7 +141,7 @@ function next(before: History, changes: readonly Change[], { author, message }: 
   return { history, versions }
 }
 
-/** The contents of the file; `held` itself if the file is unchanged. */
+/** Reads the file; returns `held` if the file is unchanged. */
 async function load(path: string, held: Held): Promise<Held> {
   try {
     const file = await open(path)
@@ -157,7 +157,7 @@ async function load(path: string, held: Held): Promise<Held> {
     if (error instanceof StoreError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       if (held === ABSENT) return ABSENT
-      // Such as a disk that was unmounted: its configurations were not deleted.
+      // For example, the disk was unmounted: the configurations were not deleted.
       throw new StoreError('failed', `the store ${path} no longer exists: restore the file`)
     }
     throw new StoreError('failed', `cannot read the store ${path}: ${(error as Error).message}`)
@@ -172,18 +172,18 @@ function adapterOf(path: string, lock: Lock): Adapter<History> {
   }
 }
 
-/** A version in the file; `text` is null if the version deleted the configuration. */
+/** A version in the file. `text` is null if this version deleted the configuration. */
 export interface Entry extends StoredSummary {
   text: string | null
 }
 
-/** The kept versions of each configuration, oldest first, by `qualifiedName`. Immutable. */
+/** Versions of each configuration by `qualifiedName`, oldest first. Immutable. */
 export type History = ReadonlyMap<string, readonly Entry[]>
 
 const FORMAT = 'plantgw configurations'
 const VERSION = /^[1-9]\d{0,14}$/
 
-/** The text of the store's file, in pieces: one version on each line. */
+/** The text of the store's file, in pieces. Each version is one line. */
 export function* write(history: History): Generator<string> {
   let separator = '\n'
   yield `{"format":${JSON.stringify(FORMAT)},"version":2,"versions":[`
@@ -196,14 +196,13 @@ export function* write(history: History): Generator<string> {
 }
 
 /**
- * Reads what `write` wrote. Anything unexpected is refused, so that no file of another kind is ever replaced.
+ * Reads the text of `write`. Refuses any other text, so that no file of another kind is ever replaced.
  * @throws Error whose message describes the fault
  */
 export function read(text: string): History {
   const root = parse(text)
   if (!isObject(root) || root.format !== FORMAT) throw new Error('it is not a store of configurations')
-  if (root.version !== 1 && root.version !== 2)
-    throw new Error('its `version` is neither 1 nor 2, which are known here')
+  if (root.version !== 1 && root.version !== 2) throw new Error('its `version` is neither 1 nor 2')
   if (!Array.isArray(root.versions)) throw new Error('its `versions` is not an array')
   const history = new Map<string, Entry[]>()
   const add = (entry: Entry) => {
@@ -212,7 +211,7 @@ export function read(text: string): History {
     entries.push(entry)
     history.set(id, entries)
   }
-  /** By the name in files of version 1, where a name had one history whatever its tenant. */
+  /** By name in files of version 1, where all tenants shared the history of a name; else by `qualifiedName`. */
   const latest = new Map<string, Entry>()
   for (const [index, value] of root.versions.entries()) {
     const entry = readEntry(value, `versions[${index}]`)
@@ -220,7 +219,7 @@ export function read(text: string): History {
     const last = latest.get(key)
     const step = Number(entry.version) - Number(last?.version ?? 0)
     const isNext = VERSION.test(entry.version) && (root.version === 1 && last ? step === 1 : step > 0)
-    if (!isNext) throw new Error(`versions[${index}] does not have the version after the one before`)
+    if (!isNext) throw new Error(`versions[${index}] does not have the version after the previous one`)
     if (last && last.text !== null && last.tenant !== entry.tenant)
       add({ ...entry, ...departure(last, entry), text: null })
     add(entry)

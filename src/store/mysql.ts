@@ -4,7 +4,7 @@ import mysql from 'mysql2'
 import type { Connections, Limits } from './database.ts'
 import { faultOf } from './sql-faults.ts'
 
-/** Kysely on MySQL and MariaDB. Connections are made when they are needed; broken ones are never used again. */
+/** Kysely on MySQL and MariaDB. Opens connections on demand, and never reuses a broken one. */
 export function mysqlServer(url: string, limits: Limits): Connections {
   const open = new Set<mysql.PoolConnection>()
   let destroyed = false
@@ -12,11 +12,11 @@ export function mysqlServer(url: string, limits: Limits): Connections {
     if (destroyed) breakOff(connection)
     open.add(connection)
     const gone = () => open.delete(connection)
-    // Without a listener a broken connection would end the process; its user gets the error, too.
+    // Without a listener, a broken connection would end the process. The running query also gets the error.
     connection.on('error', gone).once('end', gone)
   }
   return {
-    // A pool has a timer from the beginning, so it is made when it is needed.
+    // A pool starts a timer at once, so it is created on demand.
     dialect: new MysqlDialect({ pool: async () => poolOf(url, limits, opened) }),
     destroy() {
       destroyed = true
@@ -27,7 +27,7 @@ export function mysqlServer(url: string, limits: Limits): Connections {
 
 type Callback = Parameters<MysqlPool['getConnection']>[0]
 
-/** A pool that sets each connection up before its first use, and limits the wait for a free one. */
+/** A pool that applies `sessionOf` to each connection before its first use, and limits the wait for a free connection. */
 function poolOf(url: string, limits: Limits, opened: (connection: mysql.PoolConnection) => void): MysqlPool {
   const pool = mysql
     .createPool({
@@ -38,7 +38,7 @@ function poolOf(url: string, limits: Limits, opened: (connection: mysql.PoolConn
       idleTimeout: limits.idle,
       enableKeepAlive: true,
       charset: 'utf8mb4_bin',
-      // An int64 comes as text, for a double does not hold it.
+      // The driver returns a large int64 as text, because a double cannot hold it.
       supportBigNumbers: true,
       bigNumberStrings: true,
     })
@@ -65,7 +65,7 @@ function poolOf(url: string, limits: Limits, opened: (connection: mysql.PoolConn
   return {
     getConnection(callback) {
       let late = false
-      // The pool itself would wait for a free connection without end.
+      // The pool itself would wait forever for a free connection.
       const timer = setTimeout(() => {
         late = true
         callback(new Error('no connection became free in time'), undefined as never)
@@ -90,12 +90,12 @@ function sessionOf({ statement }: Limits): string {
   return (
     `set session autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', ` +
     `innodb_lock_wait_timeout = ${seconds} ` +
-    // Each server reads its own one of these comments.
+    // MariaDB runs the first comment, MySQL the second.
     `/*M! , max_statement_time = ${statement / 1000} */ /*!50708 , max_execution_time = ${statement} */`
   )
 }
 
-/** The connection; its release closes it if a query found it broken. */
+/** Wraps a connection so that its release closes it after a query found it broken. */
 function guarded(connection: mysql.PoolConnection, limits: Limits): MysqlPoolConnection {
   let broken = false
   const query = (text: string, values: readonly unknown[], callback: Answer) =>
@@ -109,7 +109,7 @@ function guarded(connection: mysql.PoolConnection, limits: Limits): MysqlPoolCon
   }
 }
 
-/** Cuts a connection: the driver alone would wait for the server to close it too, which may never happen. */
+/** Cuts a connection. The driver alone would wait until the server closes it too, which may never happen. */
 function breakOff(connection: mysql.PoolConnection): void {
   connection.destroy()
   const { stream } = connection as unknown as { stream: Socket }
@@ -118,7 +118,7 @@ function breakOff(connection: mysql.PoolConnection): void {
 
 type Answer = (error: unknown, rows: unknown) => void
 
-/** A query with a time limit. The driver's own one would keep its timer when the connection breaks. */
+/** A query with a time limit. The driver's own limit keeps its timer after the connection breaks. */
 function ask(
   connection: mysql.PoolConnection,
   text: string,
@@ -126,7 +126,7 @@ function ask(
   limits: Limits,
   callback: Answer,
 ): void {
-  // The promise ignores a callback after the time-out.
+  // A second callback has no effect, because the promise is settled.
   const late = () => callback(new Error('the server did not answer in time'), undefined)
   const timer = setTimeout(late, limits.answer)
   connection.query(text, [...values], (error, rows) => {

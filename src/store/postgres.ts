@@ -4,12 +4,12 @@ import pg from 'pg'
 import type { Connections, Limits } from './database.ts'
 import { faultOf } from './sql-faults.ts'
 
-/** A server may be set to acknowledge before a change is on disk; any other setting is left as it is. */
+/** Turns `synchronous_commit` on where it is off, so that a change is on disk before the server acknowledges it. */
 const sessionOf = ({ statement }: Limits) =>
   `select set_config('statement_timeout', '${statement}', false),
   case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end`
 
-/** Kysely on PostgreSQL. Connections are made when they are needed; broken ones are never used again. */
+/** Kysely on PostgreSQL. Opens connections on demand, and never reuses a broken one. */
 export function postgresServer(url: string, limits: Limits): Connections {
   const sockets = new Set<Socket>()
   return {
@@ -29,7 +29,7 @@ function poolOf(url: string, limits: Limits, sockets: Set<Socket>): PostgresPool
     idleTimeoutMillis: limits.idle,
     query_timeout: limits.answer,
     keepAlive: true,
-    // A finished command can end although connections are kept.
+    // Idle connections do not keep a finished command running.
     allowExitOnIdle: true,
     stream() {
       const socket = new Socket()
@@ -37,7 +37,7 @@ function poolOf(url: string, limits: Limits, sockets: Set<Socket>): PostgresPool
       return socket.once('close', () => sockets.delete(socket))
     },
     onConnect: async (client) => {
-      // Without a listener a broken connection would end the process; its user gets the error, too.
+      // Without a listener, a broken connection would end the process. The running query also gets the error.
       client.on('error', () => {})
       await client.query(sessionOf(limits))
     },
@@ -49,7 +49,7 @@ function poolOf(url: string, limits: Limits, sockets: Set<Socket>): PostgresPool
   }
 }
 
-/** The client; its release closes it if a query found it broken. */
+/** Wraps a client so that its release closes it after a query found it broken. */
 function guarded(client: pg.PoolClient): PostgresPoolClient {
   let broken = false
   const query = async (text: string, parameters: readonly unknown[]) => {

@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** A process, and one time that it took a lock. */
+/** A process at one acquisition of a lock. */
 export interface Holder {
-  /** Never the same twice. */
+  /** Unique to each acquisition. */
   id: string
   pid: number
-  /** When the process started, in the kernel's ticks since boot; empty where the kernel does not tell. */
+  /** Start time of the process in the kernel's ticks since boot; empty where the kernel does not report it. */
   start: string
-  /** The scope of `pid`: a hash of the boot of the machine and the pid namespace, else of the host's name. */
+  /** Scope of `pid`: a hash of the machine's boot id and the pid namespace; without them, of the host's name. */
   realm: string
 }
 
@@ -22,31 +22,31 @@ export function thisProcess(): Holder {
   }
 }
 
-/** `unknown` for a process of another container or machine, which cannot be seen from here. */
+/** Whether a process runs; `unknown` for one in another container or on another machine. */
 export function liveness({ realm: place, pid, start }: Holder): 'alive' | 'dead' | 'unknown' {
   if (place !== realm()) return 'unknown'
   if (!isAlive(pid)) return 'dead'
   const stat = processStat(pid)
-  // Another start time is another process that was given the same pid.
+  // Another start time means another process with the same pid.
   return stat === undefined || start === '' || stat.start === start ? 'alive' : 'dead'
 }
 
-/** Whether the process is there; a zombie, which ended and was not waited for, is not. */
+/** Whether the process runs. A zombie (ended, but not waited for) does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it is there and belongs to another user.
+    // EPERM: the process exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
   return !/[ZX]/.test(processStat(pid)?.state ?? '')
 }
 
-/** Fields 3 and 22 of proc_pid_stat(5); undefined: there is no such file. */
+/** Fields 3 and 22 of proc_pid_stat(5); undefined if the file cannot be read. */
 function processStat(pid: number): { state: string; start: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The second field is the command in parentheses, which may itself hold any character.
+    // The second field is the command in parentheses, which may hold any character.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return { state: fields[0] ?? '', start: fields[19] ?? '' }
   } catch {

@@ -1,8 +1,7 @@
 /**
- * Class of a database driver's error. `unreachable`: no connection, no answer in time, or a read-only server; the
- * connection is given up. `refused`: wrong credentials or no such database; also given up.
- * `retry`: the server rolled the statement back in favour of another one. `taken`: the
- * key exists. `full`: no space left.
+ * Class of a database driver's error. `unreachable`: no connection, no answer in time, or a read-only server.
+ * `refused`: wrong credentials, or the database does not exist. Both abandon the connection.
+ * `retry`: the server rolled the statement back because of another one. `taken`: the key exists. `full`: no space left.
  */
 type SqlFault = 'unreachable' | 'refused' | 'retry' | 'taken' | 'full' | 'failed'
 
@@ -12,7 +11,7 @@ const STATES: Record<string, SqlFault> = {
   28: 'refused', // credentials refused
   '3D': 'refused', // no such database
   '57P': 'unreachable', // the server is going down or coming up
-  25006: 'unreachable', // read-only: the other half of a failover
+  25006: 'unreachable', // read-only, as during a failover
   53300: 'unreachable', // too many connections
   57014: 'unreachable', // statement time-out
   '55P03': 'unreachable', // lock time-out
@@ -22,7 +21,7 @@ const STATES: Record<string, SqlFault> = {
   53100: 'full', // disk full
 }
 
-/** MySQL's error numbers where its SQLSTATE says nothing. */
+/** MySQL's error numbers whose SQLSTATE is too general. */
 const NUMBERS: Record<number, SqlFault> = {
   1049: 'refused', // no such database
   1062: 'taken', // duplicate entry
@@ -35,10 +34,10 @@ const NUMBERS: Record<number, SqlFault> = {
 }
 
 interface DriverError {
-  /** pg: the SQLSTATE of an error that the server sent; of others a name, or nothing. */
+  /** pg: the SQLSTATE of a server's error; a name or undefined for other errors. */
   code?: string
   severity?: string
-  /** mysql2: of an error that the server sent. */
+  /** mysql2: the SQLSTATE of a server's error. */
   sqlState?: string
   errno?: number
 }
@@ -46,14 +45,14 @@ interface DriverError {
 export function faultOf(error: unknown): SqlFault {
   const { code, severity, sqlState, errno } = error as DriverError
   const state = severity === undefined ? sqlState : code
-  // Not sent by the server, so it is of the connection (refused, reset, timed out, closed) unless it is our own fault.
+  // An error without SQLSTATE is a fault of the connection (refused, reset, timed out, closed), or of this program.
   if (state === undefined)
     return error instanceof SyntaxError || error instanceof TypeError ? 'failed' : 'unreachable'
   const known = [state, state.slice(0, 3), state.slice(0, 2)].find((key) => Object.hasOwn(STATES, key))
   return NUMBERS[errno ?? 0] ?? (known === undefined ? 'failed' : (STATES[known] as SqlFault))
 }
 
-/** The message of an error; Node reports one error for each address of a host. */
+/** The message of an error. An AggregateError has no message, but one error for each address of a host. */
 export function messageOf(error: unknown): string {
   const { message, errors, code } = error as AggregateError & { code?: string }
   return message || (errors?.map(messageOf).join(', ') ?? code ?? String(error))

@@ -4,18 +4,18 @@ import { DEFAULT_TENANT, type Identity } from '../config/index.ts'
 import type { DatabaseType } from './database.ts'
 import { departure } from './store.ts'
 
-/** The tables, as they are after all migrations. */
+/** The tables after all migrations. */
 export interface Tables {
   /** Served configurations, one row each. */
   plantgw_configuration: Row & { text: string }
-  /** All versions; without a text if the version deleted the configuration. */
+  /** All versions; `text` is null if the version deleted the configuration. */
   plantgw_configuration_version: Row & { text: string | null }
-  /** One row, incremented by every change; its lock serializes changes. */
+  /** One row, which each change increments. Its row lock serializes changes. */
   plantgw_configuration_revision: { id: number; value: string | number }
 }
 
 export interface Row {
-  /** As `idOf`. */
+  /** Result of `idOf`. */
   id: string
   name: string
   tenant: string
@@ -25,7 +25,7 @@ export interface Row {
   message: string | null
 }
 
-/** Never change a released migration. MySQL may be interrupted in the middle of one and run it again. */
+/** Never change a released migration. Each must be safe to repeat, because MySQL can stop in the middle of one. */
 export function migrations(type: DatabaseType): Record<string, Migration> {
   const text = type === 'mysql' ? sql`longtext` : sql`text`
   const end =
@@ -67,7 +67,7 @@ export function migrations(type: DatabaseType): Record<string, Migration> {
   }
 }
 
-/** SHA-256, as names are compared by bytes. For the default tenant of the name alone, as before tenants existed. */
+/** SHA-256, so that names compare by bytes. The default tenant hashes only the name, as before tenants existed. */
 export function idOf({ tenant, name }: Identity): string {
   return createHash('sha256')
     .update(tenant === DEFAULT_TENANT ? name : `${tenant}\0${name}`)
@@ -100,7 +100,7 @@ async function departuresOf(db: Kysely<Tables>): Promise<Row[]> {
     .select(['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'])
     .select((eb) => eb('text', 'is', null).as('deleted'))
     .orderBy('version')
-    // A recorded deletion comes before the version that follows it.
+    // A recorded deletion precedes the version of the same number.
     .orderBy('deleted', 'desc')
     .execute()
   const latest = new Map<string, (typeof rows)[number]>()

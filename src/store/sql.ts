@@ -19,21 +19,21 @@ import { StoreError } from './store-error.ts'
 
 const COLUMNS = ['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'] as const
 
-/** Thrown to roll a transaction back; `outcome` is its result. */
+/** Rolls a transaction back. `outcome` is its result. */
 class Refused extends Error {
   constructor(readonly outcome: Outcome) {
     super()
   }
 }
 
-/** A command or gateway needs few connections, and may keep them longer. */
+/** A command or gateway needs few connections, and can keep them for a minute. */
 const OWN_LIMITS = { ...LIMITS, connections: 4, idle: 60_000 }
 
 /**
- * Configurations in a PostgreSQL or MySQL (MariaDB) database, in tables that begin with `plantgw_configuration`.
- * Connects at the first call.
+ * Configurations in a PostgreSQL or MySQL (MariaDB) database. The names of its tables begin with
+ * `plantgw_configuration`. Connects at the first call.
  * @param url with the credentials
- * @param keep versions of a configuration that its history holds
+ * @param keep maximum versions of a configuration in the history
  * @throws Error when a package for the type is not installed
  */
 export async function sqlStore(
@@ -64,7 +64,7 @@ export async function sqlStore(
     },
     readAll: () =>
       read(async (db) => {
-        // One snapshot for both queries.
+        // Both queries need the same snapshot.
         const [revision, rows] = await db
           .transaction()
           .setIsolationLevel('repeatable read')
@@ -82,7 +82,7 @@ export async function sqlStore(
         transact(db, async (trx) => {
           const outcome = await change(trx, changes, reason, revision)
           if (outcome.kind === 'applied') await prune(trx, outcome.versions, keep)
-          if (type === 'postgres') await tellChange(trx)
+          if (type === 'postgres') await notifyChange(trx)
           return outcome
         })
       return database.run(write).catch((error) => {
@@ -107,7 +107,7 @@ export async function sqlStore(
   }
 }
 
-/** A change whose connection was lost may have been made. */
+/** Adds to an error of a lost connection that the change may have been made. */
 function unsure(error: unknown): unknown {
   if (!(error instanceof StoreError) || error.kind !== 'unreachable') return error
   const advice = 'the change may have been made: check before you repeat it'
@@ -154,7 +154,7 @@ async function change(
   { author, message }: Reason,
   revision: string | undefined,
 ): Promise<Outcome> {
-  // First, as the lock of this row keeps other changes waiting until the commit.
+  // This comes first, because the lock of the row makes other changes wait until the commit.
   await trx
     .updateTable('plantgw_configuration_revision')
     .set((eb) => ({ value: eb('value', '+', 1) }))
@@ -209,7 +209,7 @@ async function prune(
   }
 }
 
-/** By id: the current version, and the highest in the history. */
+/** The current version and the highest version in the history, by id. */
 async function versionsOf(trx: Transaction<Tables>, ids: readonly string[]) {
   const current = new Map<string, number>()
   const last = new Map<string, number>()
@@ -232,7 +232,7 @@ async function versionsOf(trx: Transaction<Tables>, ids: readonly string[]) {
   return { current, last }
 }
 
-/** Rows for one statement: not too many, and not more than servers take in one packet. */
+/** Splits rows into statements, limited by the number of rows and the bytes that servers accept in one packet. */
 function* chunks<R extends { text: string | null }>(rows: readonly R[]): Generator<R[]> {
   let chunk: R[] = []
   let size = 0
@@ -264,17 +264,17 @@ function stored(row: Row & { text: string }, label: string): StoredConfiguration
   return { ...summary(row), text: row.text, place: `${label}/${qualifiedName(row)}` }
 }
 
-/** The PostgreSQL channel for change notifications; channels belong to one database. */
+/** PostgreSQL channel of change notifications. A channel belongs to one database. */
 const CHANNEL = 'plantgw_configuration'
 
 /** Notifies all listeners once the transaction is committed. */
-async function tellChange(trx: QueryExecutorProvider): Promise<void> {
+async function notifyChange(trx: QueryExecutorProvider): Promise<void> {
   await sql`select pg_notify(${CHANNEL}, '')`.execute(trx)
 }
 
 /**
- * Listens to `tellChange` on a connection of its own, and reconnects. Changes while disconnected are not reported, so
- * `then` is also called when the connection is lost and when it is back.
+ * Listens to `notifyChange` on a separate connection, and reconnects. Also calls `then` when the connection is lost and
+ * when it is back, because it misses changes in between.
  * @param url with the credentials
  * @param then must not throw
  */

@@ -1,9 +1,9 @@
 /**
- * Why a store operation failed. `unreachable`: no connection to the server, or no answer in time; a
- * change may have been made all the same; `refused`: the server refuses the credentials, or has no such database;
- * `locked`: another process writes; `damaged`: not a store of this kind; `full`: no space or quota left; `invalid`: a
- * change that cannot be stored; `unsupported`: not by this kind of store; `closed`; `failed`: anything else.
- * The message is for the operator and holds no credential.
+ * Why a store operation failed. `unreachable`: no connection to the server, or no answer in time, although the change
+ * may have been made; `refused`: the server refuses the credentials, or the database does not exist; `locked`: another
+ * process writes; `damaged`: not a store of this kind; `full`: no space or quota left; `invalid`: the change cannot be
+ * stored; `unsupported`: this kind of store cannot do it; `closed`: after `close`; `failed`: any other reason.
+ * The message is for the operator and holds no credentials.
  */
 export class StoreError extends Error {
   override name = 'StoreError'
@@ -25,7 +25,7 @@ export class StoreError extends Error {
   }
 }
 
-/** A fault of the file system as the stores report it. */
+/** Converts an error of the file system. */
 export function writeError(path: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const { code, message } = error as NodeJS.ErrnoException

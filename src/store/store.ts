@@ -2,32 +2,32 @@ import { type Identity, qualifiedName } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import { StoreError } from './store-error.ts'
 
-/** A configuration as it is stored, without its text. */
+/** A stored configuration without its text. */
 export interface StoredSummary extends Identity {
-  /** Differs for each version of a configuration; counted from 1, or a hash of the text in a folder. */
+  /** Differs for each version of a configuration: a number from 1 on, or in a folder a hash of the text. */
   version: string
   /** ISO 8601, UTC. */
   updatedAt: string
   /** Author of this version; absent if the store does not record it. */
   author?: string
-  /** Why. */
+  /** Reason for this version, as its author gave it. */
   message?: string
 }
 
 export interface StoredConfiguration extends StoredSummary {
-  /** YAML as it was written. */
+  /** The YAML text, unchanged. */
   text: string
-  /** How findings and messages name it: a path, or the store and its `qualifiedName`. */
+  /** Its name in findings and messages: a path, or the store and the `qualifiedName`. */
   place: string
 }
 
-/** One version of a configuration; a version that deleted it has no text. */
+/** One version of a configuration. `deleted`: this version deleted the configuration. */
 export interface HistoryEntry extends StoredSummary {
   deleted: boolean
 }
 
 /**
- * One change. `version` is the one that it is based on; absent says that the configuration must not be there yet.
+ * One change. `version` is the version that the change is based on; absent if the configuration must not exist yet.
  */
 export type Change = Identity & ({ version?: string; text: string } | { version: string; deleted: true })
 
@@ -37,7 +37,7 @@ export interface Reason {
   message?: string
 }
 
-/** A change based on an outdated version; undefined: the configuration does not exist. */
+/** A change that is based on an outdated version. A version is undefined if the configuration does not exist. */
 export interface Conflict extends Identity {
   expected: string | undefined
   found: string | undefined
@@ -47,49 +47,49 @@ export type Outcome =
   | { kind: 'applied'; versions: StoredSummary[] }
   /** Nothing was changed. */
   | { kind: 'conflict'; conflicts: Conflict[] }
-  /** Nothing was changed: the store has another revision than the given one. */
+  /** Nothing was changed, because the store is no longer at the given revision. */
   | { kind: 'moved' }
 
-/** All of a store, as it was at one moment. */
+/** The whole store at one moment. */
 export interface Snapshot {
   revision: string
   /** By name, then by tenant. */
   configurations: StoredConfiguration[]
-  /** Findings for unreadable configurations; only in a folder, where anyone may write. */
+  /** Findings for unreadable configurations. Only a folder has them, because other programs write to it. */
   findings: Finding[]
 }
 
 /**
- * Keeps configurations: one record for each, with optimistic versions. Every operation may be called at any time, also
- * after one that failed, and rejects only with a StoreError.
+ * A store of configurations, with optimistic locking by versions. Each operation can be called at any time, even after
+ * a failed one, and rejects only with a StoreError.
  */
 export interface ConfigurationStore {
-  /** Says which store it is, such as `postgres://db.example.com/plantgw`; never a credential. */
+  /** Name of the store in messages, such as `postgres://db.example.com/plantgw`, without credentials. */
   label: string
   /** By name, then by tenant. */
   list(): Promise<StoredSummary[]>
-  /** @param version an older one of its history; default: the current one */
+  /** @param version a version of its history. Default: the current one. */
   get(identity: Identity, version?: string): Promise<StoredConfiguration | undefined>
   readAll(): Promise<Snapshot>
   /**
-   * Makes all changes or none; once it resolves they are durable. Identities in `changes` differ.
-   * @param revision changes nothing unless the whole store is still at this revision
+   * Makes all changes or none. They are durable once this resolves. No two changes have the same identity.
+   * @param revision that the whole store must still have; else nothing is changed. Default: any
    */
   apply(changes: readonly Change[], reason: Reason, revision?: string): Promise<Outcome>
-  /** Newest first, without the texts; empty when there never was such a configuration. */
+  /** Versions without their texts, newest first; empty if the configuration never existed. */
   history(identity: Identity): Promise<HistoryEntry[]>
-  /** Differs after any change; cheap, for polling. */
+  /** A value that differs after each change. Cheap enough for polling. */
   revision(): Promise<string>
   /**
-   * Calls `then` soon after any change, and when changes may have been missed; spurious calls are
-   * possible. Only for stores whose server notifies; `close` of the returned object ends it.
+   * Calls `then` soon after each change, and when changes may have been missed. Spurious calls are possible.
+   * Only stores whose server sends notifications have it. `close` of the returned object ends it.
    */
   listen?(then: () => void): { close(): void }
   /** May be called twice. */
   close(): Promise<void>
 }
 
-/** Refuses changes that some store could not return unchanged. @throws StoreError */
+/** Checks that every kind of store can return the changes unmodified. @throws StoreError `invalid` */
 export function checkChanges(changes: readonly Change[], { author, message = '' }: Reason): void {
   const ids = new Set<string>()
   for (const change of changes) {
@@ -105,13 +105,13 @@ export function checkChanges(changes: readonly Change[], { author, message = '' 
   }
 }
 
-/** Names sort by their UTF-16 units, then the tenants: the same in every store. */
+/** Order by name, then by tenant, in UTF-16 units: the same in every store. */
 export function byName(a: Identity, b: Identity): number {
   const key = a.name === b.name ? 'tenant' : 'name'
   return a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0
 }
 
-/** The changes that are not based on the version that is there. */
+/** The changes that are not based on the current version. */
 export function conflictsOf(
   changes: readonly Change[],
   versionOf: (identity: Identity) => string | undefined,
@@ -122,7 +122,7 @@ export function conflictsOf(
   })
 }
 
-/** The last entry of a tenant's history, where another tenant takes over its name. */
+/** The last entry in the history of a tenant whose configuration moved to another tenant. */
 export function departure<T extends Identity & { message?: string | null }>(from: Identity, to: T): T {
   return { ...to, tenant: from.tenant, message: `moved to the tenant ${to.tenant}` }
 }

@@ -59,7 +59,7 @@ const DAMAGED: [string, string | Buffer, RegExp][] = [
   ['a number for a message', version(',"text":"","message":1'), /versions\[0\]\.message/],
   ['an unknown key', version(',"text":"","x":1'), /unknown key "x"/],
   ['a version that is none', version(',"text":""').replace('"1"', '"0"'), /does not have the version after/],
-  ['a version out of turn', OUT_OF_TURN, /versions\[1\] does not have the version after the one before/],
+  ['a version out of turn', OUT_OF_TURN, /versions\[1\] does not have the version after the previous one/],
 ]
 
 for (const [what, content, reason] of DAMAGED)

@@ -129,7 +129,7 @@ test('a pid file that cannot be written is found', async (t) => {
   writeFileSync(join(cwd, pids.other), 'Dear all, '.repeat(10))
   assert.match((await of(pids.folder)).lines.join(), /^pid-not-writable plantgw\.yml:2: .* it is a folder$/)
   assert.match((await of(pids.below)).lines.join(), /^pid-not-writable .*plantgw\.yml is not a folder$/)
-  assert.match((await of(pids.other)).lines.join(), /^pid-not-writable .* it does not hold a /)
+  assert.match((await of(pids.other)).lines.join(), /^pid-not-writable .* the file does not hold a /)
   assert.match((await of(pids.absent)).lines.join(), /^pid-not-writable .*run\/new does not exist$/)
   assert.deepEqual((await of(pids.fine)).lines, [])
 })
