@@ -18,7 +18,7 @@ import {
 } from './store.ts'
 
 type Variables = { access: Access }
-/** Counts wrong tokens by the address of a request. @param caller undefined: the token is wrong @returns what to answer instead */
+/** Counts wrong tokens by client address. @param caller undefined if the token is wrong @returns a refusal, if any */
 export type JudgeLogin = (c: Context, caller: string | undefined) => ReturnType<FailedLogins['failed']>
 type PlantsContext = Context<{ Variables: Variables }>
 
@@ -31,14 +31,14 @@ const STORE_ERRORS = {
 
 function answerOf(error: Error): readonly [ContentfulStatusCode, string] {
   if (!(error instanceof StoreError)) return STORE_ERRORS.failed
-  // A server may refuse for the time of a failover, or of a change of passwords.
+  // A server may refuse during a failover, or while passwords change.
   if (error.kind === 'refused') return STORE_ERRORS.unreachable
   return Object.entries(STORE_ERRORS).find(([kind]) => kind === error.kind)?.[1] ?? STORE_ERRORS.failed
 }
 
 /**
- * The HTTP face of a plant store. Paths and methods are judged first, then the credential, then the rest;
- * every error has the body `{error: <status>, message}`.
+ * The HTTP API of a plant store. It checks path and method first, then the token, then the rest of the request.
+ * Every error has the body `{error: <status>, message}`.
  */
 export function plantsApp(
   { basePath, tokens }: PlantSettings,
@@ -85,7 +85,7 @@ export function plantsApp(
   })
   app.all('/plants/:id', notAllowed('DELETE'))
 
-  app.notFound((c) => refuse(c, 404, 'There is nothing at this path.'))
+  app.notFound((c) => refuse(c, 404, 'This path does not exist.'))
   app.onError((error, c) => {
     onError(error)
     const [status, message] = answerOf(error)
@@ -120,7 +120,7 @@ function bearerAuthentication(
   }
 }
 
-/** Undefined where the request asks for the whole list. */
+/** The page that a request asks for; undefined for the whole list. */
 function pageOf(limit: string | undefined, cursor: string | undefined) {
   if (limit === undefined && cursor === undefined) return undefined
   const count = /^[1-9]\d{0,3}$/.test(limit ?? '') ? Number(limit) : LIST_PIECE
@@ -132,13 +132,13 @@ function pageOf(limit: string | undefined, cursor: string | undefined) {
   return { limit: count, after }
 }
 
-/** RFC 8288; relative to the request, which a proxy may have given another path. */
+/** A `Link` header (RFC 8288). Its target is relative, because a proxy may have changed the path. */
 function nextLink(limit: number, after: bigint): string {
   const cursor = Buffer.from(String(after)).toString('base64url')
   return `<?${new URLSearchParams({ limit: String(limit), cursor })}>; rel="next"`
 }
 
-/** False when there is no connection: the app was called by itself. */
+/** Ends the connection of a request; false if the app was called without one. */
 function endConnection(c: PlantsContext): boolean {
   const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse }
   return outgoing?.destroy() !== undefined
@@ -157,16 +157,16 @@ function refuse(c: PlantsContext, status: ContentfulStatusCode, message: string)
 
 const FILE = new URL('../../schemas/plants.openapi.json', import.meta.url)
 
-/** The OpenAPI 3.1 document as JSON text, its one server being the base path it is served under. */
+/** The OpenAPI 3.1 document as JSON text. Its only server is the base path. */
 export function description(basePath: string): string {
   const document = JSON.parse(readFileSync(FILE, 'utf8'))
   return JSON.stringify({ ...document, servers: [{ url: basePath }] })
 }
 
-/** UTF-16 units after which a piece of a list's text is handed on. */
+/** Minimum UTF-16 units of a piece of a list's text, except the last. */
 const PIECE = 65_536
 
-/** The JSON array of plants, as text in pieces of about 64 Ki characters or of one plant that is larger. */
+/** The JSON array of plants as text, in pieces of about 64 Ki characters. A larger plant makes its piece longer. */
 export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncGenerator<string, undefined> {
   let piece = '['
   let separator = ''
@@ -184,10 +184,10 @@ export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncG
 }
 
 /**
- * The body of an answer from pieces of text: one string for one piece, else a stream that reads on demand.
- * @param breakOff called with a fault after the first two pieces, when it is too late for another status; ends the
- *   connection, so that the client does not take the part for the whole. False if it cannot: then the stream fails
- * @throws what `pieces` throws for the first two
+ * The body of an answer from pieces of text: a string for one piece, else a stream that reads on demand.
+ * @param breakOff ends the connection on a fault after the first two pieces, when the status is sent, so that the
+ *   client does not take a part for the whole list. Returns false if it cannot: then the stream fails
+ * @throws errors of `pieces` for the first two
  */
 export async function bodyOf(
   pieces: AsyncGenerator<string, undefined>,
@@ -197,7 +197,7 @@ export async function bodyOf(
   let ready: IteratorResult<string> | undefined = await pieces.next()
   if (first.done || ready.done) return first.value ?? ''
   const encoder = new TextEncoder()
-  // A client that goes away while a piece is read does not take the piece.
+  // A client that disconnects while a piece is read cannot receive it.
   let gone = false
   return new ReadableStream({
     start: (controller) => controller.enqueue(encoder.encode(first.value)),
@@ -219,10 +219,10 @@ export async function bodyOf(
   })
 }
 
-/** The largest body of a request in bytes. */
+/** Maximum bytes of a request's body. */
 const MAX_BODY = 1024 * 1024
 
-/** Why a request is refused: an HTTP status and a sentence for its Error body. */
+/** A refusal of a request: an HTTP status and a sentence for the body. */
 export class Refusal {
   constructor(
     readonly status: 400 | 404 | 413 | 415,
@@ -242,7 +242,7 @@ export async function readNewPlant(request: HonoRequest): Promise<NewPlant | Ref
   return bytes instanceof Refusal ? bytes : parseNewPlant(bytes)
 }
 
-/** Parses a create's body to a plant, or an error. Unknown properties are ignored. */
+/** Parses the body of a create. Ignores unknown properties. */
 export function parseNewPlant(bytes: Uint8Array): NewPlant | Refusal {
   let text: string
   let body: Json
@@ -290,7 +290,7 @@ async function readBytes(request: HonoRequest): Promise<Uint8Array | Refusal> {
   const pieces: Uint8Array[] = []
   let size = 0
   try {
-    // Leaving the loop cancels the stream, so nothing beyond the limit is kept.
+    // Leaving the loop cancels the stream, so memory holds nothing beyond the limit.
     for await (const piece of request.raw.body ?? []) {
       size += piece.byteLength
       if (size > MAX_BODY) return tooLarge

@@ -18,9 +18,9 @@ export interface Plants {
   app: Hono
   /** Whether `app` answers a path. */
   owns(path: string): boolean
-  /** Whether the store works, as far as the last operation shows. */
+  /** Whether the store works, according to the last operation. */
   available(): boolean
-  /** Ends the writes under way and lets go of the file or database; later changes are answered 503. */
+  /** Completes running writes and releases the file or database. Later changes are answered with 503. */
   close(): Promise<void>
 }
 
@@ -28,13 +28,13 @@ const SILENT = { error() {}, info() {} }
 
 /**
  * Opens the plant store of the specification's area A, as `schemas/plants.openapi.json` describes it.
- * An absent file is an empty store; its folders are made, as are the tables of a database. While the server of a
- * database is away, also from the start, requests are answered 503.
- * @param settings a file's path is used as it is, so it should be absolute
- * @param log gets two lines for each outage; default: none
- * @param judgeLogin bounds wrong tokens; default: there may be any number of them
- * @throws StoreError when another process holds the file, or when it or the database is damaged;
- *   Error when a package for it is not installed
+ * An absent file is an empty store. Creates the folders of a file, or the tables of a database. While the database
+ * server is unreachable, even at the start, requests are answered with 503.
+ * @param settings the path of a file should be absolute
+ * @param log gets two lines for each outage. Default: no log
+ * @param judgeLogin limits wrong tokens. Default: no limit
+ * @throws StoreError when another process holds the file, or the file or database is damaged;
+ *   Error when a package for the type is not installed
  */
 export async function openPlants(
   settings: PlantSettings,

@@ -4,22 +4,22 @@ const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
 
 /**
- * An int64 in decimal as JSON writes an integer: no plus, no leading zeros, no fraction, no exponent.
- * `-0` is 0. Undefined for anything else.
+ * Parses an int64 in the decimal form of a JSON integer: no plus, leading zeros, fraction or exponent.
+ * `-0` is 0. Undefined for other text.
  */
 export function int64(text: string): bigint | undefined {
-  // 20 characters hold every int64, and keep BigInt off longer text.
+  // Every int64 has at most 20 characters; BigInt would be slow on longer text.
   if (text.length > 20 || !/^-?(?:0|[1-9][0-9]*)$/.test(text)) return undefined
   return inRange(BigInt(text))
 }
 
 /**
- * The int64 that a JSON value is, by value and not by spelling, as JSON Schema defines an integer:
- * `1.0` and `1e2` are integers. Else the reason, to be read after the field's name.
+ * Converts a JSON value to an int64 by its value, as JSON Schema defines integers: `1.0` and `1e2` are integers.
+ * Otherwise returns the rule that it violates, to follow the field's name.
  */
 export function int64OfJson(value: Json): bigint | 'must be an integer' | 'must be within int64' {
   if (typeof value === 'bigint') return inRange(value) ?? 'must be within int64'
-  // A number has at most 15 digits in the source or is exact, so its shortest text is the original.
+  // A `number` has at most 15 digits in the source, so its shortest text has the original value.
   const text =
     typeof value === 'number' ? String(value) : value instanceof ExactNumber ? value.text : undefined
   const integer = text === undefined ? undefined : integerOf(text)
@@ -29,7 +29,7 @@ export function int64OfJson(value: Json): bigint | 'must be an integer' | 'must 
     : (inRange(integer as bigint) ?? 'must be within int64')
 }
 
-/** Infinity for an integer that is too long to be worth making. */
+/** Parses a JSON number. Infinity for an integer of more than 19 digits, undefined for a number that is no integer. */
 function integerOf(text: string): bigint | typeof Infinity | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] =
     /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(text) ?? []

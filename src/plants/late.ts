@@ -4,20 +4,20 @@ import { unexpected } from '../telemetry/unexpected.ts'
 import { isAway, type Outage } from './outage.ts'
 import type { PlantStore } from './store.ts'
 
-/** Milliseconds that the first attempt may delay the opener of the store. */
+/** Milliseconds that `open` waits for the first attempt. */
 const FIRST_ATTEMPT = 5_000
-/** Milliseconds between two attempts, at most. */
+/** Maximum milliseconds between two attempts. */
 const LONGEST_PAUSE = 10_000
 
 /**
- * A store on a server that may be away when it is opened: it is opened in the background, and until then operations
- * reject with the reason.
+ * A store whose server may be unreachable at the start. It connects in the background; operations reject with the
+ * reason until then.
  */
 export class LateStore implements PlantStore {
   #store: PlantStore | undefined
-  #reason = new StoreError('unreachable', 'the plant store did not answer yet')
+  #reason = new StoreError('unreachable', 'the plant store has not answered yet')
   #timer: NodeJS.Timeout | undefined
-  /** The opener of the store did not wait for it. */
+  /** Whether `open` has returned. */
   #late = false
   #closed = false
 
@@ -26,7 +26,7 @@ export class LateStore implements PlantStore {
     private readonly outage: Outage,
   ) {}
 
-  /** @throws what `open` throws at once, unless it says that the server is away */
+  /** Opens the store. @throws errors of `open` within `FIRST_ATTEMPT`, unless the server is unreachable */
   static async open(open: () => Promise<PlantStore>, outage: Outage): Promise<PlantStore> {
     const late = new LateStore(open, outage)
     let timer: NodeJS.Timeout | undefined

@@ -6,14 +6,14 @@ import type { Snapshot, StoredPlant } from './plant-format.ts'
 import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts'
 
 /**
- * The file of a store. What resolves is durable, and what rejects does so with a StoreError.
- * `erase` removes plants where there is no space to write the snapshot again.
+ * The file of a store. A change is durable once its promise resolves. Operations reject with a StoreError.
+ * `erase` deletes plants when the disk has no space for another snapshot.
  */
 export interface PlantAdapter extends Adapter<Snapshot> {
   erase(ids: readonly bigint[]): Promise<void>
 }
 
-/** Changes the draft; false when there was nothing to change. `erases` is the id of the plant that it deletes. */
+/** `change` returns whether it changed the draft. `erases` is the id of the plant that it deletes, if any. */
 interface Change {
   change(draft: Map<bigint, StoredPlant>): boolean
   erases?: bigint
@@ -25,9 +25,8 @@ interface Waiting extends Change {
 }
 
 /**
- * The plants of a file. Changes that arrive while a write is under way are made together on a copy and acknowledged by
- * the next write; a write that fails drops the copy, so memory never holds what the file does not. On a full disk
- * deletions are made nevertheless.
+ * The plants of a file. Changes that arrive during a write are made together on a copy, and acknowledged after the
+ * next write. A failed write drops the copy, so memory always equals the file. Deletions work on a full disk, too.
  */
 class File {
   /** Contents of the file. */
@@ -45,14 +44,14 @@ class File {
     this.#db = new Low<Snapshot>(adapter, initial)
   }
 
-  /** @returns whether it changed something, once that is durable */
+  /** @returns whether it changed a plant, once the change is durable */
   async change(change: Change): Promise<boolean> {
     if (this.#closed) throw new StoreError('closed', 'the plant store is closed')
     const done = new Promise<boolean>((resolve, reject) => {
       this.#queue.push({ ...change, resolve, reject })
       this.#flushing ??= this.#flushAll()
     })
-    // Milliseconds that a change may take: a disk that does not answer, such as one behind a network, is no reason to wait for ever.
+    // Maximum milliseconds of a change, because a network disk may never answer.
     return inTime(done, 20_000).catch((error) => {
       if (!(error instanceof TimeOut)) throw error
       throw new StoreError('unreachable', `the disk of the plant store: ${error.message}`)
@@ -65,7 +64,7 @@ class File {
   }
 
   async #flushAll(): Promise<void> {
-    // Lets the requests that are already here join the first write.
+    // The requests that have already arrived join the first write.
     await new Promise(setImmediate)
     while (this.#queue.length > 0) {
       const batch = this.#queue
@@ -98,7 +97,7 @@ class File {
     this.#db.data = this.durable
   }
 
-  /** Makes changes on a copy, which `keep` makes durable unless nothing changed. */
+  /** Makes changes on a copy. `keep` makes it durable if it differs. */
   async #commit(
     batch: readonly Waiting[],
     keep: (draft: Snapshot, changed: readonly Waiting[]) => Promise<void>,
@@ -114,10 +113,10 @@ class File {
   }
 }
 
-/** A plant store in one file, kept whole in memory. */
+/** A plant store in one file, which memory holds completely. */
 export function lowdbStore(adapter: PlantAdapter, initial: Snapshot): PlantStore {
   const file = new File(adapter, initial)
-  // Greater than every one before, so that a place is given once, also where the newest plant was deleted before a restart.
+  // The next place is greater than every earlier one, so no place is reused.
   let place = [...initial.values()].at(-1)?.place ?? 0
   return {
     async create({ caller }, { id, ...plant }) {

@@ -4,16 +4,16 @@ import type { PlantStore } from './store.ts'
 
 type Operation = 'open' | 'create' | 'delete' | 'list'
 
-/** The server is away, or refuses for the time of a failover; nothing works until it is back. */
+/** Whether the server is unreachable, or refuses as during a failover: no operation works until it is back. */
 export const isAway = ({ kind }: StoreError) => kind === 'unreachable' || kind === 'refused'
 
-/** Logs that a store stopped working, and that it works again: two lines, however many requests fail between them. */
+/** Logs an outage of a store in two lines, its beginning and its end, however many requests fail between them. */
 export class Outage {
   #fault: { error: StoreError; operation: Operation } | undefined
 
   constructor(private readonly log: Pick<Logger, 'error' | 'info'>) {}
 
-  /** Why the store does not work; undefined while it does. */
+  /** Cause of the current outage; undefined while the store works. */
   get reason(): StoreError | undefined {
     return this.#fault?.error
   }
@@ -26,7 +26,7 @@ export class Outage {
     this.log.error({ operation, fault: error.kind, reason: error.message }, 'plant store unavailable')
   }
 
-  /** A full disk is readable: what failed has to work again. */
+  /** Ends an outage. Only the failed operation ends that of a reachable store: a full disk can still be read. */
   worked(operation: Operation): void {
     const fault = this.#fault
     if (!fault || (!isAway(fault.error) && fault.operation !== operation)) return
@@ -34,7 +34,7 @@ export class Outage {
     this.log.info('plant store available again')
   }
 
-  /** The store, whose operations are watched. */
+  /** Wraps a store to watch its operations. */
   watch(store: PlantStore): PlantStore {
     const watched = async <T>(operation: Operation, work: Promise<T>): Promise<T> => {
       try {

@@ -9,17 +9,17 @@ export interface StoredPlant {
   place: number
 }
 
-/** Every plant by id, in order of creation. Never changed once it was handed on. */
+/** Plants by id, in order of creation. Immutable once it is shared. */
 export type Snapshot = ReadonlyMap<bigint, StoredPlant>
 
-/** An error in the file's text; the message has the place. */
+/** An error in the file's text. The message names the place. */
 export class FormatError extends Error {
   override name = 'FormatError'
 }
 
 /**
- * The text of the store's file, in pieces of at least 64 Ki characters: one plant on each line.
- * Ids are strings there, because most JSON tools would round the large ones.
+ * The text of the store's file, in pieces of at least 64 Ki characters except the last. Each plant is one line.
+ * Ids are strings, because most JSON tools round large integers.
  */
 export function* write(snapshot: Snapshot): Generator<string> {
   let piece = '{"version":1,"plants":['
@@ -34,13 +34,13 @@ export function* write(snapshot: Snapshot): Generator<string> {
   yield `${piece}\n]}\n`
 }
 
-/** The key of a plant's id, and the key with one byte changed that marks the plant as deleted in place. */
+/** Key of a plant's id. A change of one byte, to `ERASED`, deletes the plant in place. */
 const ID = 'id'
 const ERASED = 'ix'
 
 /**
- * Where a text of `write` is to be changed so that plants are gone from it.
- * @throws FormatError when one is not where `write` puts it
+ * The bytes to change in a text of `write` to delete plants.
+ * @throws FormatError when a plant does not begin a line
  */
 export function erasures(text: Buffer, ids: readonly bigint[]): { at: number; byte: Buffer }[] {
   return ids.map((id) => {
@@ -51,7 +51,7 @@ export function erasures(text: Buffer, ids: readonly bigint[]): { at: number; by
 }
 
 /**
- * Reads what `write` wrote. Anything unexpected is refused, so that no file of another kind is ever replaced.
+ * Reads the text of `write`. Refuses any other text, so that no file of another kind is ever replaced.
  * @throws FormatError
  */
 export function read(text: string): Snapshot {
@@ -62,14 +62,14 @@ export function read(text: string): Snapshot {
     throw new FormatError(`it is not JSON (${(error as Error).message})`)
   }
   if (!isObject(root)) throw new FormatError('it does not hold an object')
-  if (root.version !== 1) throw new FormatError('its `version` is not 1, the only one known here')
+  if (root.version !== 1) throw new FormatError('its `version` is not 1')
   if (!Array.isArray(root.plants)) throw new FormatError('its `plants` is not an array')
   refuseOthers(root, ['version', 'plants'], 'it')
   const snapshot = new Map<bigint, StoredPlant>()
   let last = 0
   for (const [index, item] of root.plants.entries()) {
     if (isObject(item) && Object.hasOwn(item, ERASED)) {
-      // It had a place in a file without places as well.
+      // In a file without places, deleted plants count as well.
       last++
       continue
     }
@@ -81,7 +81,7 @@ export function read(text: string): Snapshot {
   return snapshot
 }
 
-/** @param last place of the plant before; a file of an earlier release has no places */
+/** @param last place of the previous plant; a file of an earlier release has no places */
 function readPlant(item: unknown, where: string, last: number): [bigint, StoredPlant] {
   if (!isObject(item)) throw new FormatError(`${where} is not an object`)
   const { id: text, owner, place = last + 1, name, tag } = item
@@ -89,7 +89,7 @@ function readPlant(item: unknown, where: string, last: number): [bigint, StoredP
   if (id === undefined) throw new FormatError(`${where}.id is not an int64 in a string`)
   if (typeof owner !== 'string') throw new FormatError(`${where}.owner is not a string`)
   if (typeof place !== 'number' || !Number.isSafeInteger(place) || place <= last)
-    throw new FormatError(`${where}.place is not an integer above that of the plant before`)
+    throw new FormatError(`${where}.place is not an integer above the previous place`)
   if (typeof name !== 'string') throw new FormatError(`${where}.name is not a string`)
   if (tag !== undefined && typeof tag !== 'string') throw new FormatError(`${where}.tag is not a string`)
   refuseOthers(item, ['id', 'owner', 'place', 'name', 'tag'], where)

@@ -8,7 +8,7 @@ import { type Access, LIST_PIECE, type NewPlant, type Page, type Plant, type Pla
 export interface Tables {
   plantgw_plants: {
     id: bigint
-    /** Drivers give it as text. */
+    /** Drivers return text. */
     seq: GeneratedAlways<bigint | string>
     owner: string
     owner_key: Buffer
@@ -17,11 +17,11 @@ export interface Tables {
 }
 
 /**
- * The tables, step by step; a step that was released is never changed, for databases remember it by its name.
+ * Migrations of the tables. Never change a released one, because databases record its name.
  *
- * `seq` is the order of creation. `owner` and `plant` are JSON text, which holds what a text column of these servers
- * does not (NUL, lone surrogates); `plant` is what is answered, `owner_key` the SHA-256 of `owner`, which is exact
- * and short enough for an index whatever the owner is called.
+ * `seq` is the order of creation. `owner` and `plant` are JSON text, which can hold characters that text columns refuse
+ * (NUL, lone surrogates). `plant` is the answer to clients. `owner_key` is the SHA-256 of `owner`, because an index
+ * compares it exactly and limits its length.
  */
 const STEPS: Record<string, Record<DatabaseType, string[]>> = {
   '0001_plants': {
@@ -35,7 +35,7 @@ const STEPS: Record<string, Record<DatabaseType, string[]>> = {
       )`,
       'create index plantgw_plants_owner on plantgw_plants (owner_key, seq)',
     ],
-    // One statement, for MySQL commits each by itself: a start that breaks off leaves nothing half made.
+    // One statement, because MySQL commits each one: an interrupted start leaves no half-made table.
     mysql: [
       `create table if not exists plantgw_plants (
         id bigint primary key,
@@ -49,13 +49,13 @@ const STEPS: Record<string, Record<DatabaseType, string[]>> = {
   },
 }
 
-/** Bytes of plants that are read at once for a list; a plant that is larger comes by itself. */
+/** Maximum bytes of plants in one page of a list; a larger plant is a page of its own. */
 const LIST_BYTES = 1024 * 1024
 
 /**
- * Opens the plant store in a database on a server; its tables are made or brought up to date.
- * @param url names the database; it may hold credentials, which no message shows
- * @throws StoreError when the database cannot be reached or migrated, Error when its driver is not installed
+ * Opens the plant store in a database, and creates or migrates its tables.
+ * @param url of the database, with credentials, which no message shows
+ * @throws StoreError when the database cannot be reached or migrated; Error when its driver is not installed
  */
 export async function openSqlStore(
   type: DatabaseType,
@@ -76,7 +76,7 @@ export async function openSqlStore(
     throw new StoreError(
       error.kind,
       `cannot open the plant store ${error.message}; check \`plants.storage.url\`, ` +
-        'that the server runs, and that its user may make tables in the database at the first start',
+        'that the server runs, and that its user may create tables at the first start',
       { cause: error },
     )
   }
@@ -96,14 +96,14 @@ async function requireUtf8(db: Kysely<Tables>): Promise<void> {
   if (encoding !== 'UTF8')
     throw new StoreError(
       'unsupported',
-      `in a database that has the encoding ${encoding}, which cannot hold every text; ` +
+      `in a database with the encoding ${encoding}, which cannot hold every text; ` +
         "create one with the encoding 'UTF8'",
     )
 }
 
 /**
- * Each change is one statement, acknowledged once it is committed. Lists are read in pages, so that a client that reads
- * slowly holds no connection.
+ * Plants in a database. Each change is one statement, acknowledged after its commit. Lists are read in pages, so that a
+ * slow client holds no connection.
  */
 export function sqlStore(database: Database<Tables>, type: DatabaseType, limits: Limits): PlantStore {
   const insert = type === 'postgres' ? insertOrNothing : insertOrTaken
@@ -126,13 +126,13 @@ export function sqlStore(database: Database<Tables>, type: DatabaseType, limits:
         yield page.plants
         if (page.next === undefined) return
         after = page.next
-        // Whatever is created from now on is not waited for.
+        // Plants created from now on are left out, so that the list ends.
         last ??= await database.run(newest)
       }
     },
     page: (access, limit, after) =>
       database.run((db) => readPage(db, type, access, { after, last: undefined, limit })),
-    // Every statement has an end, so the clients get their answers.
+    // Statements end within this time, so the clients get their answers.
     close: () => database.close(limits.call),
   }
 }
@@ -156,7 +156,7 @@ async function insertOrNothing(db: Kysely<Tables>, row: Row): Promise<'created' 
   return numInsertedOrUpdatedRows === 1n ? 'created' : 'taken'
 }
 
-/** MySQL's `insert ignore` would ignore other faults, too. */
+/** For MySQL, whose `insert ignore` would also ignore other faults. */
 async function insertOrTaken(db: Kysely<Tables>, row: Row): Promise<'created' | 'taken'> {
   try {
     await db.insertInto('plantgw_plants').values(row).executeTakeFirst()
@@ -167,7 +167,7 @@ async function insertOrTaken(db: Kysely<Tables>, row: Row): Promise<'created' | 
   }
 }
 
-/** Positions in the order of creation: `after` is before the first plant of a page, `last` is its last plant. */
+/** Plants with `after` < `seq` <= `last`, at most `limit`; `last` undefined: no upper bound. */
 interface Range {
   after: bigint
   last: bigint | undefined
@@ -208,8 +208,8 @@ async function readPage(
 type PageQuery = SelectQueryBuilder<Tables, 'plantgw_plants', object>
 
 /**
- * MariaDB looks an equal key up and tries `seq` on each entry from the owner's first one, so that a list takes time by
- * the square of its length; of a range of one key it begins where `seq` does. PostgreSQL begins there for an equal key.
+ * Limits a query to an owner's plants. For an equal key, MariaDB checks `seq` on each entry from the owner's first one,
+ * so a list would take quadratic time; for a range of one key it begins at `seq`. PostgreSQL begins there for both.
  */
 function ownedBy(query: PageQuery, key: Buffer, type: DatabaseType): PageQuery {
   if (type === 'postgres') return query.where('owner_key', '=', key)

@@ -9,21 +9,20 @@ import { erasures, read, type Snapshot, write } from './plant-format.ts'
 interface StoreFile {
   snapshot: Snapshot
   adapter: PlantAdapter
-  /** Lets go of the lock. No write may be under way. */
+  /** Releases the lock. No write may be running. */
   close(): Promise<void>
 }
 
 /**
- * Opens the file for this process alone, makes its folders, and reads it.
- * The lock is the file `<path>.lock` beside it.
+ * Creates the folders of the file, locks it by `<path>.lock`, and reads it.
  * @throws StoreError
  */
 export async function openFile(given: string): Promise<StoreFile> {
   const path = await reachFile(given).catch((error: Error) => {
-    const advice = 'make it, or set `plants.file` to a path that can be written'
+    const advice = 'create it, or set `plants.file` to a writable path'
     throw new StoreError(
       'failed',
-      `cannot make the folder of the plant store ${resolve(given)}: ${error.message}; ${advice}`,
+      `cannot create the folder of the plant store ${resolve(given)}: ${error.message}; ${advice}`,
     )
   })
   const lock = await lockOf(path)
@@ -60,7 +59,7 @@ async function lockOf(path: string): Promise<Lock> {
   )
 }
 
-/** Marks plants of the file as deleted: a byte for each, in place, so that it needs no space and is done or not. */
+/** Marks plants as deleted by changing one byte of each in place, which needs no space and is atomic. */
 async function erase(path: string, lock: Lock, ids: readonly bigint[]): Promise<void> {
   try {
     if (!(await lock.held())) throw new StoreError('locked', `another process took over ${path}`)

@@ -1,15 +1,15 @@
-/** A plant, as returned by `GET /plants` and `POST /plants`. */
+/** A plant in the answers to `GET /plants` and `POST /plants`. */
 export interface Plant {
   name: string
   tag?: string
 }
 
-/** A plant as it is given; `id` is any int64. */
+/** A plant in a request. `id` is any int64. */
 export interface NewPlant extends Plant {
   id: bigint
 }
 
-/** The requester's access: `own` reaches the plants that `caller` created, `all` reaches every plant. */
+/** Access of a caller: `own` covers the plants that `caller` created, `all` covers every plant. */
 export interface Access {
   caller: string
   access: 'own' | 'all'
@@ -18,32 +18,32 @@ export interface Access {
 /** Maximum plants in one piece or page of a list. */
 export const LIST_PIECE = 1000
 
-/** A part of a list. `next` is the place in the order of creation after which there are more plants. */
+/** A page of a list. The next page begins after the place `next` in the order of creation; undefined at the end. */
 export interface Page {
   plants: Plant[]
   next: bigint | undefined
 }
 
 /**
- * Where plants live. A promise that resolves says that the change is durable; none is visible before that.
- * Every operation rejects with a StoreError only.
+ * A store of plants. A change is durable once its promise resolves, and not visible earlier.
+ * Operations reject only with a StoreError.
  */
 export interface PlantStore {
-  /** Ids are unique over the whole store, for plants of every owner. */
+  /** Creates a plant. `taken`: a plant of any owner has the id. */
   create(access: Access, plant: NewPlant): Promise<'created' | 'taken'>
   /**
-   * The plants within reach in order of creation, in pieces of at most `LIST_PIECE`. A plant that is there all the while is
-   * listed once; one that is deleted meanwhile may be left out, and the list ends although plants are being created.
+   * The accessible plants in order of creation, in pieces of at most `LIST_PIECE`. Lists each plant that exists
+   * throughout once; plants created or deleted meanwhile may be missing.
    */
   list(access: Access): AsyncIterable<readonly Plant[]>
   /**
-   * The first plants within reach after a place, at most `limit`, fewer if they are large. A place stays valid when
-   * plants are deleted, and over restarts.
+   * The first accessible plants after a place: at most `limit`, fewer if they are large. A place stays valid after
+   * deletions and restarts.
    */
   page(access: Access, limit: number, after: bigint): Promise<Page>
-  /** False when no plant within reach has the id. */
+  /** Deletes a plant; false if no accessible plant has the id. */
   delete(access: Access, id: bigint): Promise<boolean>
-  /** Finishes running changes, then refuses new ones. May be called twice. */
+  /** Refuses new changes, and waits for running ones. May be called twice. */
   close(): Promise<void>
 }
 
@@ -54,5 +54,5 @@ export interface PlantSettings {
   tokens: { token: string; caller: string; access: 'own' | 'all' }[]
 }
 
-/** Where plants are kept: a file (absolute path), or a database on a server (URL with credentials). */
+/** Storage of plants: a file (absolute path), or a database (URL with credentials). */
 export type PlantStorage = { type: 'lowdb'; file: string } | { type: 'postgres' | 'mysql'; url: string }
