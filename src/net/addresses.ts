@@ -28,7 +28,7 @@ const CLASSES = {
     v6: ['fc00::/7', 'fec0::/10'],
   },
   multicast: { v4: ['224.0.0.0/4'], v6: ['ff00::/8'] },
-  // The rest of what the registries of RFC 6890 say is not globally reachable.
+  // The other addresses that the registries of RFC 6890 list as not globally reachable.
   reserved: {
     v4: [
       '0.0.0.0/8',
@@ -48,12 +48,12 @@ const CLASSES = {
 export type AddressClass = keyof typeof CLASSES
 
 /**
- * Prefixes of IPv6 addresses that lead to the IPv4 address in their last bits: compatible (RFC 4291, 2.5.5.1), translated
- * (RFC 2765), NAT64 (RFC 6052). Node itself takes mapped ones (`::ffff:0:0/96`) for what they map.
+ * Prefixes of IPv6 addresses that embed an IPv4 address in their last 32 bits: compatible (RFC 4291, 2.5.5.1),
+ * translated (RFC 2765), NAT64 (RFC 6052). Node's `BlockList` itself handles mapped addresses (`::ffff:0:0/96`).
  */
 const EMBEDDING = ['::', '::ffff:0:', '64:ff9b::']
 
-/** A list of networks, each in every notation that leads there. */
+/** A list of networks. An IPv4 network also matches IPv6 addresses that embed its addresses. */
 export class Networks {
   readonly #list = new BlockList()
 
@@ -72,7 +72,7 @@ export class Networks {
     }
     this.#list.addSubnet(address, bits, 'ipv4')
     for (const prefix of EMBEDDING) this.#list.addSubnet(`${prefix}${address}`, 96 + bits, 'ipv6')
-    // 6to4 (RFC 3056) has it behind the first 16 bits.
+    // 6to4 (RFC 3056) embeds the IPv4 address after the first 16 bits.
     const hex = Buffer.from(address.split('.').map(Number)).toString('hex')
     this.#list.addSubnet(`2002:${hex.slice(0, 4)}:${hex.slice(4)}::`, 16 + bits, 'ipv6')
   }
@@ -85,7 +85,7 @@ export class Networks {
   }
 }
 
-/** Made when the first connection is judged. */
+/** Created at the first check. */
 let lists: Record<AddressClass, Networks> | undefined
 
 function makeLists(): Record<AddressClass, Networks> {
@@ -98,18 +98,18 @@ function makeLists(): Record<AddressClass, Networks> {
 
 const ORDER = Object.keys(CLASSES) as AddressClass[]
 
-/** The first of these classes that an address is in; undefined for none of them. */
+/** The first class in `among` that contains the address; undefined if none does. */
 export function classOf(address: string, among: ReadonlySet<string>): AddressClass | undefined {
   lists ??= makeLists()
   const known = lists
   return ORDER.find((name) => among.has(name) && known[name].has(address))
 }
 
-/** Addresses and ports at which this gateway itself listens. */
+/** Addresses and ports on which this gateway itself listens. */
 export class OwnAddresses {
   readonly #listening = new Map<number, Networks[]>()
 
-  /** @param address of a socket that listens; `0.0.0.0` and `::` are every address of the machine */
+  /** @param address of a listening socket; `0.0.0.0` and `::` stand for every address of the machine */
   add({ address, port }: { address: string; port: number }): void {
     const known = this.#listening.get(port) ?? []
     const isAny = address === '0.0.0.0' || address === '::'
@@ -125,7 +125,7 @@ export class OwnAddresses {
 
 const LOOPBACK: ReadonlySet<string> = new Set(['loopback'])
 
-/** Every address that this machine has at the moment. */
+/** Every current address of this machine. */
 class EveryAddress extends Networks {
   override has(address: string): boolean {
     if (classOf(address, LOOPBACK)) return true

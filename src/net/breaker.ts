@@ -2,35 +2,35 @@ import { RecentMap } from '../text/index.ts'
 
 /** When a breaker opens, and for how long. */
 interface BreakerRules {
-  /** Failures in a row after which nothing is tried for a while. */
+  /** Failures in a row that open it. */
   failures: number
-  /** Milliseconds; twice as long after each further failure. */
+  /** First pause in milliseconds; each further failure doubles it. */
   pause: number
-  /** Milliseconds. */
+  /** Longest pause in milliseconds. */
   longest: number
 }
 
-/** Milliseconds after the first failure that is waited for. */
+/** Milliseconds of the first pause. */
 const FIRST_PAUSE = 250
-/** Milliseconds at most between two attempts to reach something. */
+/** Maximum milliseconds between two attempts. */
 export const LONGEST_PAUSE = 30_000
 
 /** Rules for starts: a single failure may be chance. */
 const OF_STARTS: BreakerRules = { failures: 2, pause: FIRST_PAUSE, longest: LONGEST_PAUSE }
 
-/** After a pause, one attempt tests whether the upstream works again; until its result no other is sent. */
+/** `half-open`: the pause is over, and one attempt tests whether the upstream works; others are refused until its result. */
 export type BreakerState = 'closed' | 'half-open' | 'open'
 
 export interface BreakerChange {
   key: string
   state: 'open' | 'closed'
-  /** Reason of the last failure; absent: it works. */
+  /** Reason of the last failure; absent once it works. */
   reason?: string
 }
 
 /** State after a failure. */
 interface Circuit {
-  /** In a row. */
+  /** Failures in a row. */
   count: number
   until: number
   reason: string
@@ -38,7 +38,7 @@ interface Circuit {
   probe?: Permit | undefined
 }
 
-/** One attempt. Say once how it went. */
+/** Permission for one attempt. Call one of its methods once, with the result. */
 export interface Permit {
   worked(): void
   /** @param reason a sentence without a full stop */
@@ -47,34 +47,34 @@ export interface Permit {
   released(): void
 }
 
-/** Remembers by key what failed, so that it is not tried again and again without a pause. */
+/** Circuit breakers by key: after repeated failures, attempts are refused for a pause. */
 export class Breaker {
   private readonly circuits = new RecentMap<string, Circuit>(1_000)
 
-  /** @param onChange called when a key opens, and when it closes again */
+  /** @param onChange called when the breaker of a key opens, and when it closes again */
   constructor(
     private readonly rules: BreakerRules = OF_STARTS,
     private readonly now: () => number = performance.now.bind(performance),
     private readonly onChange: (change: BreakerChange) => void = () => {},
   ) {}
 
-  /** Why it is not tried now, as a sentence without a full stop; undefined when it may be. */
+  /** Why attempts are refused now, as a sentence without a full stop; undefined if one is permitted. */
   refusal(key: string): string | undefined {
     const circuit = this.circuits.get(key)
     if (!circuit) return undefined
     const left = circuit.until - this.now()
-    const told = `${circuit.reason}. It failed ${timesText(circuit.count)}`
-    if (left > 0) return `${told}; the next attempt is in ${Math.ceil(Math.round(left) / 1000)} s`
-    return circuit.probe && `${told}; the next attempt is under way`
+    const failures = `${circuit.reason}. It failed ${timesText(circuit.count)}`
+    if (left > 0) return `${failures}; the next attempt is in ${Math.ceil(Math.round(left) / 1000)} s`
+    return circuit.probe && `${failures}; the next attempt is under way`
   }
 
-  /** Lets one attempt pass after each pause, and every one while all is well; or says why not, as `refusal`. */
+  /** Permits every attempt while closed, and one after each pause; otherwise returns the text of `refusal`. */
   admit(key: string): Permit | string {
     const refusal = this.refusal(key)
     if (refusal !== undefined) return refusal
     const circuit = this.circuits.get(key)
     const isOpen = circuit !== undefined && this.isOpen(circuit)
-    // The result of a request sent before the breaker opened says nothing about the state after the pause.
+    // A request sent before the breaker opened does not show the state after the pause.
     const counts = () => {
       const current = this.circuits.get(key)
       return !current || !this.isOpen(current) || current.probe === permit
@@ -106,13 +106,13 @@ export class Breaker {
     if (circuit && this.isOpen(circuit)) this.onChange({ key, state: 'closed' })
   }
 
-  /** Why keys are not tried now, each reason once. */
+  /** Reasons why attempts are refused now, without duplicates. */
   faults(): string[] {
     const current = [...this.circuits.values()].filter(({ until }) => until > this.now())
     return [...new Set(current.map(({ reason }) => reason))]
   }
 
-  /** The worst among all keys. */
+  /** The worst state of all keys. */
   state(): BreakerState {
     const open = [...this.circuits.values()].filter((circuit) => this.isOpen(circuit))
     if (open.some(({ until }) => until > this.now())) return 'open'
@@ -128,14 +128,13 @@ function timesText(count: number): string {
   return count === 1 ? 'once' : `${count} times in a row`
 }
 
-/** Twice as long after each failure. @param failures before this one @param first, longest milliseconds */
+/** Milliseconds of a pause, which doubles after each failure. @param failures before this one */
 export function pauseOf(failures: number, first: number, longest: number): number {
   return Math.min(longest, first * 2 ** failures)
 }
 
 /**
- * Milliseconds until something that failed is tried again, with jitter: things that failed together are not all tried
- * again at the same moment.
+ * Milliseconds until the next attempt, with jitter, so that attempts that failed together are not repeated together.
  * @param failures before this one
  * @param longest milliseconds. Default 30,000
  */

@@ -19,7 +19,7 @@ export function waitFor(milliseconds: number, signal: CancelSignal | undefined):
   })
 }
 
-/** A `CancelSignal` of our own: an `AbortController` with one listener costs a call 10 times as much (13 µs). */
+/** A cheaper `AbortController`, which with one listener costs a call 10 times as much (13 µs). */
 export class Cancellation implements CancelSignal {
   aborted = false
   private readonly listeners: (() => void)[] = []

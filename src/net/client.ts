@@ -20,16 +20,16 @@ import type {
   StreamedAnswer,
 } from './types.ts'
 
-/** Maximum bytes of a body that is read in one piece. */
+/** Maximum bytes of a body that is passed on in one piece. */
 const MAX_AT_ONCE = 64 * 1024
-/** Milliseconds to wait for the end of a short body before it is streamed. */
+/** Milliseconds to wait for the end of a short body, before it becomes a stream. */
 const SOON = 20
-/** Methods that may be sent again without harm. */
+/** Methods that are safe to repeat. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Sends HTTP requests, and keeps connections alive between them: one pool for each origin and way to connect. */
+/** Sends HTTP requests over kept-alive connections: one pool for each origin and its `ConnectOptions`. */
 export class HttpClient {
-  /** The longest unused first. */
+  /** Pools in order of their last use, oldest first. */
   private readonly pools = new Map<string, Dispatcher>()
   private readonly draining = new Set<Promise<void>>()
   private readonly options: Required<Omit<HttpClientOptions, 'reservation' | 'socketPath'>> &
@@ -47,8 +47,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends one request and reads its answer whole, within the time and the size given. Repeats a safe request if its
-   * kept-alive connection was closed, unless it may be sent only once.
+   * Sends one request and reads its whole answer within the limits of time and size. Repeats a safe request if its
+   * kept-alive connection was closed, unless `once` is set.
    * @throws NetFault
    */
   fetch(request: HttpRequest, options: FetchOptions): Promise<HttpAnswer> {
@@ -56,7 +56,7 @@ export class HttpClient {
     return new Promise((resolve, reject) =>
       this.fetchOnce(request, options, begin, resolve, (fault) => {
         if (options.once || !SAFE.has(request.method) || !isStaleSocket(fault)) return reject(fault)
-        // The pool has to see first that the socket is gone.
+        // The pool must notice the closed socket first.
         queueMicrotask(() => this.fetchOnce(request, options, begin, resolve, reject))
       }),
     )
@@ -75,15 +75,15 @@ export class HttpClient {
       over: () => clearTimeout(deadline),
     })
     const left = begin + options.timeout - performance.now()
-    // The socket keeps the process alive.
+    // The timer need not keep the process alive, because the socket does.
     const deadline = setTimeout(() => exchange.expire(), left).unref()
     exchange.start(() => this.poolOf(request.origin, options))
   }
 
   /**
-   * Sends one request. Never rejects; aborting the signal also ends a body that is on its way, with an error.
-   * @param failed makes the result of a fault
-   * @param answered makes the result of an answer. Default the answer itself
+   * Sends one request. Never rejects. Aborting the signal also ends an incomplete body, with an error.
+   * @param failed converts a fault to the result
+   * @param answered converts an answer to the result. Default: the answer itself
    */
   open<Failed>(
     request: HttpRequest,
@@ -121,7 +121,7 @@ export class HttpClient {
     await Promise.all(open.map((pool) => pool.destroy()))
   }
 
-  /** Waits for the requests under way, then closes the connections. */
+  /** Waits for running requests, then closes the connections. */
   async drain(): Promise<void> {
     for (const [key, pool] of this.pools) this.retire(key, pool)
     await Promise.all(this.draining)
@@ -150,7 +150,7 @@ export class HttpClient {
   private connect(origin: string, timeout: number, { proxy, tls, guard }: ConnectOptions): Dispatcher {
     const { buildConnector, Pool } = pools()
     const { maxSockets, headersTimeout, socketPath } = this.options
-    // A stream may be silent for as long as it likes; an answer that is read whole has a time-out of its own.
+    // A stream may be silent for any time; `fetch` has its own time-out.
     const options = { connections: maxSockets, headersTimeout, bodyTimeout: 0 }
     if (proxy) return proxied(origin, options, { timeout, proxy, tls, guard })
     if (socketPath) return new Pool(origin, { ...options, connect: { timeout, socketPath } })
@@ -172,13 +172,13 @@ function secured(tls: ClientTls | undefined): object {
   return tls ? { secureContext: tls.context, ...(tls.serverName && { servername: tls.serverName }) } : {}
 }
 
-/** Asks for the name of the configuration, whatever the `Host` of a request is. */
+/** Sends the configured server name in TLS, not the `Host` of a request. */
 function named(connect: buildConnector.connector, tls: ClientTls | undefined): buildConnector.connector {
   const servername = tls?.serverName
   return servername === undefined ? connect : (how, callback) => connect({ ...how, servername }, callback)
 }
 
-/** Adds to an error of a socket what undici adds only to some: how much the socket had received. */
+/** Adds the received bytes of the socket to each of its errors; undici adds them only to some. */
 function counting(connect: buildConnector.connector): buildConnector.connector {
   return (how, callback) =>
     connect(how, (...made) => {
@@ -188,7 +188,7 @@ function counting(connect: buildConnector.connector): buildConnector.connector {
     })
 }
 
-/** One request over connections of its own, as `HttpClient.fetch`. @throws NetFault */
+/** `HttpClient.fetch` with a client for this request alone. @throws NetFault */
 export async function fetchOnce(
   request: HttpRequest,
   options: FetchOptions,
@@ -259,9 +259,9 @@ function basicLogin(username: string, password: string): string {
 }
 
 /**
- * Asks a proxy for tunnels. A proxy that hangs up looks to undici like an upstream that closed a kept-alive socket:
- * it would ask again at once, a thousand times a second, until the time of the call is over.
- * @param judge rejects where the host may not be reached
+ * Opens tunnels through a proxy. undici mistakes a proxy that hangs up for an upstream that closed a kept-alive socket,
+ * and would retry a thousand times a second until the call's time-out.
+ * @param judge rejects if connections to the host are denied
  */
 function tunnelsTo(origin: string, judge: () => Promise<void> | undefined) {
   return (proxy: URL, options: object): Dispatcher => {
@@ -284,39 +284,39 @@ function tunnelsTo(origin: string, judge: () => Promise<void> | undefined) {
   }
 }
 
-/** The socket had served an answer before, and was closed without a byte of this one. */
+/** Whether a socket that had served an answer was closed before any byte of this one. */
 function isStaleSocket(error: unknown): boolean {
   if (!(error instanceof NetFault) || error.kind !== 'closed' || error.answered) return false
   const { socket } = error.cause as { socket?: { bytesRead?: number } | null }
-  // Of the socket of a proxy, or of a Unix socket, a reset tells nothing.
+  // A reset without a socket comes from a proxy or a Unix socket, and does not show whether it had served.
   return socket ? (socket.bytesRead ?? 0) > 0 : error.code !== 'UND_ERR_SOCKET'
 }
 
 /** Result of an exchange. */
 interface Outcome {
-  /** @param body a stream only where the options set no `maxSize` */
+  /** @param body a stream only if the options have no `maxSize` */
   resolve(head: Omit<HttpAnswer, 'body'>, body: Buffer | Readable): void
   reject(fault: NetFault): void
-  /** Runs once, before either, or when a body that is on its way ends. */
+  /** Called once, at the end of the exchange: before `resolve` or `reject`, or after a streamed body. */
   over?(): void
 }
 
 /**
- * One request and its answer; undici's handlers in one object, leaner than its own `request`, which makes a stream of
- * every body.
+ * One request and its answer. Implements undici's handlers, because undici's own `request` makes a stream of every
+ * body, which is slower.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
   private head: Omit<HttpAnswer, 'body'> | undefined
   private stream: Readable | undefined
-  /** Content encodings of the body, if any; all other code sees decoded bytes. */
+  /** Content encodings of the body, if any. Other code sees only decoded bytes. */
   private encodings: string[] | undefined
   private decoder: Decoder | undefined
   private readonly chunks: Buffer[] = []
   private size = 0
-  /** `received`: all of the body is here, encoded as it may be; `over`: nothing more comes of the exchange. */
+  /** `received`: the body has arrived, but may not be decoded yet; `over`: the exchange has ended. */
   private state: 'open' | 'received' | 'over' = 'open'
-  /** Ends with the exchange. */
+  /** Cleared when the exchange ends. */
   private timer: NodeJS.Timeout | undefined
 
   constructor(
@@ -325,7 +325,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     private readonly outcome: Outcome,
   ) {}
 
-  /** The time for the whole answer is over. */
+  /** Fails the exchange when the time for the whole answer is over. */
   expire(): void {
     const clause = `${this.origin} did not respond completely within ${timeText(this.options.timeout ?? 0)}`
     this.fail(new NetFault('timeout', this.origin, clause))
@@ -344,7 +344,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     signal?.addEventListener('abort', this.cancel)
     const { origin, path, headers, body } = this.request
     const method = this.request.method as Dispatcher.HttpMethod
-    // An address or a header that cannot be sent throws.
+    // An invalid address or header throws.
     try {
       dispatcher().dispatch({ origin, path, method, headers, body: body ?? null }, this)
     } catch (error) {
@@ -358,7 +358,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     return NetFault.of(kind, this.origin)
   }
 
-  /** Ends the exchange, once. */
+  /** Ends the exchange; false if it had already ended. */
   private settle(): boolean {
     if (this.state === 'over') return false
     this.state = 'over'
@@ -370,7 +370,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     return true
   }
 
-  /** A request that still waits for a connection has no controller yet: it is aborted when it gets one. */
+  /** Ends the exchange with a fault. A request without a connection has no controller yet: `onRequestStart` aborts it. */
   fail(error: unknown): void {
     if (!this.settle()) return
     const fault = netFault(error, this.origin, this.options.proxy !== undefined)
@@ -410,14 +410,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     return String(this.head?.headers['content-type']).startsWith('text/event-stream')
   }
 
-  /** Runs after the bytes that arrived with the headers; usually the body has ended. */
+  /** Runs after the bytes that arrived with the headers, which usually include the whole body. */
   private passUnlessSoon(isLarge: boolean): void {
     if (this.state !== 'open' || this.stream) return
     if (isLarge || this.isEvents) this.begin()
     else this.timer = setTimeout(() => this.begin(), SOON)
   }
 
-  /** The body was silent. A reader that is slow is waited for. */
+  /** Fails a body that was silent for too long, unless a slow reader is the cause. */
   private silent(): void {
     const { stream } = this
     if (stream && stream.readableLength >= stream.readableHighWaterMark) this.timer?.refresh()
@@ -428,7 +428,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Hands the body on as it comes. */
+  /** Passes the body on as a stream. */
   private begin(): void {
     if (this.stream || this.state === 'over') return
     clearTimeout(this.timer)
@@ -439,7 +439,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.size > 0) this.stream.push(Buffer.concat(this.chunks.splice(0)))
   }
 
-  /** Prepares to undo an encoding; false: it cannot be undone. */
+  /** Prepares decoding; false if an encoding is not supported. */
   private decodes(encoding: string | string[]): boolean {
     try {
       const encodings = encodingsOf(encoding, this.origin)
@@ -461,7 +461,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         from.resume()
       },
       destroy: (error, done) => {
-        // A response that has ended cannot be aborted, and need not be.
+        // A response that has ended cannot be aborted.
         if (!body.readableEnded) {
           this.settle()
           controller.abort(error ?? this.fault('cancelled'))
@@ -495,7 +495,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     return decoder
   }
 
-  /** Takes bytes of the body, decoded. @param from who waits when the reader does */
+  /** Takes decoded bytes of the body. @param from their source, which pauses while the reader is slow */
   private take(received: Buffer, from: { pause(): void }): void {
     if (this.state === 'over') return
     const { filter, reservation, maxSize = Number.POSITIVE_INFINITY } = this.options
@@ -522,7 +522,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     else this.end()
   }
 
-  /** The body is complete, and decoded. */
+  /** Ends the exchange with a complete, decoded body. */
   private end(): void {
     if (!this.head || this.state === 'over') return
     const { reservation, maxSize } = this.options
@@ -532,7 +532,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     const { state } = this
     this.settle()
-    // Bytes after the end of the encoded data are not read.
+    // The body continues after the encoded data; the rest is not read.
     if (state === 'open') this.controller?.abort(this.fault('cancelled'))
     const { head, chunks, stream } = this
     const held = this.options.filter?.end()
@@ -553,18 +553,18 @@ type Undici = typeof import('undici')
 const load = createRequire(import.meta.url)
 
 /**
- * Pools of connections, loaded for the first request: commands that only look at configurations make none. The rest of
- * undici, such as `fetch`, takes 14 MiB on Node 24, 8 on Node 20. Its version is pinned, as these paths are its own.
+ * Connection pools, loaded at the first request, which many commands never make. The rest of undici, such as `fetch`,
+ * takes 14 MiB on Node 24, 8 on Node 20. The version is pinned, because these paths are private.
  */
 const pools = () => ({
   Pool: load('undici/lib/dispatcher/pool.js') as Undici['Pool'],
   buildConnector: load('undici/lib/core/connect.js') as Undici['buildConnector'],
 })
 
-/** Agents of proxies, which ask pools for methods that the package as a whole adds to them. */
+/** Agents of proxies. They need the whole package, which adds methods to the pools. */
 const agents = () => load('undici') as Pick<Undici, 'ProxyAgent' | 'Socks5ProxyAgent'>
 
-/** A header whose bytes are UTF-8, as browsers read a location; undici has one character for each byte. */
+/** Decodes a header as UTF-8, as browsers read a location; undici makes a character of each byte. */
 function utf8(header: string): string {
   const bytes = Buffer.from(header, 'latin1')
   return isUtf8(bytes) ? bytes.toString() : header

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { pipeline, type Transform } from 'node:stream'
 import { NetFault } from './faults.ts'
 
-/** Loaded for the first answer that is encoded. */
+/** Loaded at the first encoded answer. */
 const zlib = () => createRequire(import.meta.url)('node:zlib') as typeof import('node:zlib')
 /** Emits flushed data at once, so that no event waits for the next one. */
 const flushed = () => ({ flush: zlib().constants.Z_SYNC_FLUSH })
@@ -10,7 +10,7 @@ const flushed = () => ({ flush: zlib().constants.Z_SYNC_FLUSH })
 /** Encodings for `Accept-Encoding`. */
 export const ENCODINGS = 'gzip, deflate, br'
 
-/** Makes the decoder of an encoding, given the first bytes. */
+/** Creates the decoder of an encoding from the first bytes of a body. */
 const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
   gzip: () => zlib().createGunzip(flushed()),
   'x-gzip': () => zlib().createGunzip(flushed()),
@@ -19,7 +19,7 @@ const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
     ((first[0] ?? ZLIB) & 15) === ZLIB ? zlib().createInflate(flushed()) : zlib().createInflateRaw(flushed()),
   br: () => zlib().createBrotliDecompress(),
 }
-/** Names that servers send for a body that is not encoded: the first is the only proper one. */
+/** Names that servers send for a body without encoding. Only the first one is standard. */
 const PLAIN = new Set([
   'identity',
   '',
@@ -35,10 +35,10 @@ const PLAIN = new Set([
 const ZLIB = 8
 
 /**
- * The encodings of a body, in the order in which they are undone.
+ * The encodings of a body, in the order of their decoding.
  * @param header `Content-Encoding`
  * @param origin for the fault
- * @throws NetFault for one that is not supported
+ * @throws NetFault for an unsupported encoding
  */
 export function encodingsOf(header: string | string[], origin: string): string[] {
   const names = String(header)
@@ -53,15 +53,15 @@ export function encodingsOf(header: string | string[], origin: string): string[]
   throw new NetFault('encoding', origin, `${origin} sent an unsupported content encoding: ${shown}`)
 }
 
-/** Takes a body as it comes, and gives it decoded. */
+/** Decodes a body in pieces. */
 export interface Decoder {
   readonly input: Transform
   readonly output: Transform
 }
 
 /**
- * Undoes the encodings of a body.
- * @param first its first bytes, which are still to be written to `input`
+ * Creates a decoder of a body.
+ * @param first its first bytes, which the caller still has to write to `input`
  * @param origin for the fault
  * @param onFault called if the body is damaged
  */
@@ -78,7 +78,7 @@ export function createDecoder(
       const clause = `the response of ${origin} is not valid ${encodings[i]} data`
       onFault(new NetFault('encoding', origin, clause))
     })
-  // The end of one ends the others; their faults were told already.
+  // The end of one layer ends the others. Each layer reports its own faults.
   if (layers.length > 1) pipeline(layers, () => {})
   return { input, output }
 }

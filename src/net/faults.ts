@@ -1,6 +1,6 @@
 import { capital, sizeText } from '../text/index.ts'
 
-/** Codes of the system and of undici. */
+/** Error codes of the system and of undici by kind. */
 const CODES: Partial<Record<NetFaultKind, string>> = {
   name: 'ENOTFOUND EAI_AGAIN EAI_NODATA EAI_NONAME',
   refused: 'ECONNREFUSED',
@@ -47,17 +47,17 @@ const DENIED: Readonly<Record<string, string>> = {
   port: 'is at a port',
 }
 
-/** Clauses about the host, which is called `who`; those of `tls` go by the code. */
+/** Clauses about the host `who`. Those of `tls` depend on the code. */
 const CLAUSES = {
   name: (who) => `cannot resolve the host name of ${who}`,
   refused: (who) => `${who} refused the connection: nothing is listening there`,
   unreachable: (who) => `${who} is unreachable from this machine`,
   proxy: (who) => `the proxy could not connect to ${who}`,
   tls: tlsClause,
-  /** The gateway does not connect to such an address; the code is its class. */
+  /** The gateway denies the address. The code is its class. */
   outbound: (who, code) =>
     `${who} ${DENIED[code] ?? DENIED.reserved}, to which this gateway does not connect (outbound)`,
-  /** It failed too often. */
+  /** The circuit breaker is open. */
   breaker: (who) => `${who} is not called for now`,
   'connect-timeout': (who) => `${who} did not accept a connection in time`,
   timeout: (who) => `${who} did not respond in time`,
@@ -66,23 +66,23 @@ const CLAUSES = {
   protocol: (who) => `${who} sent an invalid HTTP response`,
   headers: (who) => `the response headers of ${who} are too large`,
   'too-large': (who) => `the response of ${who} is larger than the limit`,
-  /** Not supported, or damaged. */
+  /** The encoding is not supported, or the data is damaged. */
   encoding: (who) => `the response of ${who} cannot be decoded`,
-  /** The gateway holds as much as it may. */
+  /** The buffers of the gateway are full. */
   'no-room': (who) =>
     `the gateway has no room for the response of ${who} at the moment (maxBuffered); try again later`,
   request: (who) => `the request to ${who} is not valid HTTP`,
-  /** The client was closed while the request was under way. */
+  /** The HTTP client was closed during the request. */
   ended: (who) => `the request to ${who} was cut off: the gateway is shutting down or was reconfigured`,
-  /** An error that has no kind of its own. */
+  /** Any other error. */
   other: (who) => `the request to ${who} failed`,
 } satisfies Record<string, (who: string, code: string) => string>
 
-/** Why an HTTP request has no answer: as `CLAUSES` say. */
+/** Why an HTTP request has no answer: a key of `CLAUSES`. */
 export type NetFaultKind = keyof typeof CLAUSES
 
 /**
- * The message for an answer, or a server's message, that is larger than `maxResponseSize`.
+ * The error message for an answer or a server's message above `maxResponseSize`.
  * @param who the host or server, with details of the answer
  * @param limit bytes, decoded
  */
@@ -93,20 +93,20 @@ export function tooLargeText(who: string, limit: number): string {
 /** Kinds whose message includes the system's error code. */
 const SHOWS_CODE: ReadonlySet<NetFaultKind> = new Set(['name', 'unreachable', 'proxy', 'tls', 'other'])
 
-/** Why an HTTP request has no answer. Its text names the host, and never a path, a file or a stack. */
+/** Why an HTTP request has no answer. The message names the host, but no path, file or stack. */
 export class NetFault extends Error {
   override readonly name = 'NetFault'
-  /** The request may have been carried out, and doing it twice could do harm. */
+  /** The request may have had its effect, and a repetition could do harm. */
   uncertain = false
-  /** An answer had begun. */
+  /** The headers of an answer arrived. */
   answered = false
-  /** Its HTTP status, of `too-large`. */
+  /** HTTP status of an answer that is `too-large`. */
   status: number | undefined
 
   /**
-   * @param host names the host, such as its origin
-   * @param clause without a capital and a full stop, to be part of a sentence
-   * @param code of the system, TLS or undici, where there is one
+   * @param host its name in messages, such as its origin
+   * @param clause part of a sentence, without a capital and a full stop
+   * @param code of the system, TLS or undici; empty if unknown
    */
   constructor(
     readonly kind: NetFaultKind,
@@ -118,7 +118,7 @@ export class NetFault extends Error {
     super(/^\w+:\/\//.test(clause) ? clause : capital(clause), options)
   }
 
-  /** The fault of a kind about a host. @param who names the host, such as its origin */
+  /** Creates a fault with the clause of its kind. @param who name of the host, such as its origin */
   static of(kind: NetFaultKind, who: string, code = '', cause?: unknown): NetFault {
     const clause = CLAUSES[kind](who, code)
     const shown = code && SHOWS_CODE.has(kind) ? `${clause} (${code})` : clause
@@ -136,8 +136,8 @@ function tlsClause(who: string, code: string): string {
 
 /**
  * Classifies an error of a connection or of undici.
- * @param who names the host, such as its origin
- * @param proxied whether a proxy stands before the host
+ * @param who name of the host, such as its origin
+ * @param proxied whether the connection goes through a proxy. Default false
  */
 export function netFault(error: unknown, who: string, proxied = false): NetFault {
   if (error instanceof NetFault) return error
@@ -147,7 +147,7 @@ export function netFault(error: unknown, who: string, proxied = false): NetFault
     const reason = (error as Error).message
     return new NetFault(kind, who, `${CLAUSES.request(who)}: ${reason}`, code, { cause: error })
   }
-  // The sender may be either of the two.
+  // Either the proxy or the host sent it.
   const sender = proxied && kind === 'protocol' ? `the proxy of ${who}, or ${who} itself,` : who
   return NetFault.of(kind, sender, code, error)
 }
@@ -161,10 +161,10 @@ function kindOf(error: unknown, code: string, proxied: boolean): NetFaultKind {
   return name === 'AbortError' ? 'cancelled' : 'other'
 }
 
-/** Through a proxy these are about the connection to the proxy, or are its own answer. */
+/** Behind a proxy, codes of a failed connection to the proxy, or from the proxy to the host. */
 const UNCONNECTED = /^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/
 
-/** The code of an error; of several attempts that of the first. */
+/** The code of an error; the code of the first attempt if the error holds several. */
 export function errorCode(error: unknown): string {
   const { code, errors, cause } = error as { code?: unknown; errors?: unknown[]; cause?: unknown }
   if (typeof code === 'string') return code

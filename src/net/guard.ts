@@ -7,42 +7,42 @@ import { NetFault } from './faults.ts'
 /** Why a connection is refused: the class of its address, or its port. */
 export type DeniedClass = AddressClass | 'own' | 'port'
 
-/** Classes that nothing but an entry of `allowHosts` or `allowCidrs` opens. */
+/** Classes that only an entry of `allowHosts` or `allowCidrs` allows. */
 export const ALWAYS_DENIED = ['own', 'metadata', 'linkLocal'] as const
 export const ALL_CLASSES = [...ALWAYS_DENIED, 'loopback', 'private', 'multicast', 'reserved'] as const
 
-/** Names of metadata services that proxies may resolve. */
+/** Names of metadata services, which a proxy may resolve although this machine cannot. */
 const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal'])
 
 interface GuardRules {
-  /** Classes of addresses that are refused. */
+  /** Denied classes of addresses. */
   deny: readonly (AddressClass | 'own')[]
-  /** Names and addresses as URLs write them, `*.example.com` for all below; with `:port` for that port alone. */
+  /** Names and addresses in the form of URLs. `*.example.com` covers all subdomains; `:port` limits an entry to a port. */
   allowHosts: readonly string[]
   /** Networks as `address/bits`. */
   allowCidrs: readonly string[]
-  /** Absent: every port. */
+  /** Allowed ports; absent: every port. */
   ports?: readonly number[] | undefined
   own: OwnAddresses
   /** Called with each refusal. */
   onRefusal?: (denied: DeniedClass, host: string) => void
-  /** Judges proxies, which the author of a configuration names. Default: this guard. */
+  /** Guard for proxies, because the author of a configuration names them. Default: this guard. */
   forProxies?: Guard
 }
 
 /** Guards of outbound connections of one tenant's configurations. */
 export interface Guards {
-  /** Hosts that the author of a configuration names. */
+  /** For hosts that the author of a configuration names. */
   named: Guard
-  /** Hosts that an argument, a caller's request, a redirect or a document of a server decides. */
+  /** For hosts from an argument, a caller's request, a redirect or a server's document. */
   decided: Guard
-  /** Paths of the gateway itself that its tools may call, and what judges those requests. */
+  /** Paths of the gateway itself that its tools may call, and the guard for these requests. */
   ownPaths?: { has(path: string): boolean; guard: Guard }
 }
 
 /**
- * Guards for commands. Users may reach any host that they name, except metadata services; redirects and arguments must
- * not lead to private addresses.
+ * Guards for commands. Users may name any host except `ALWAYS_DENIED`; redirects and arguments must not lead to
+ * private addresses.
  */
 export function guardsOfCommands(): Guards {
   const none = { allowHosts: [], allowCidrs: [], own: new OwnAddresses() }
@@ -53,11 +53,10 @@ export function guardsOfCommands(): Guards {
 let count = 0
 
 /**
- * Judges connections by the address that they are made to. Connections that are kept alive are used again only by requests
- * with the same guard.
+ * Checks connections by their target address. Only requests with the same guard share kept-alive connections.
  */
 export class Guard {
-  /** Tells pools of connections apart. */
+  /** Part of the key of a connection pool. */
   readonly key = String(++count)
   readonly #deny: ReadonlySet<string>
   readonly #hosts: readonly string[]
@@ -74,22 +73,22 @@ export class Guard {
     this.forProxies = rules.forProxies ?? this
   }
 
-  /** @param host as the URL names it @param address that is connected to */
+  /** Why a connection is denied; undefined if it is allowed. @param host in the URL @param address of the host */
   judge(host: string, address: string, port: number): DeniedClass | undefined {
     if (this.#opens(`${host}:${port}`)) return undefined
     if (this.#ports && !this.#ports.has(port)) return 'port'
-    // Allowing a network is not meant to allow the gateway's own pages.
+    // An allowed network does not allow the gateway's own pages.
     if (this.#deny.has('own') && this.rules.own.has(address, port)) return 'own'
     if (this.#opens(host) || this.#allowed.has(address)) return undefined
     return classOf(address, this.#deny)
   }
 
-  /** The same for targets without an address, such as a Unix socket: only for configurations that may reach this machine. */
+  /** `judge` for targets without an address, such as a Unix socket: allowed where loopback addresses are. */
   judgeLocal(host: string, port: number): DeniedClass | undefined {
     return this.judge(host, '127.0.0.1', port)
   }
 
-  /** A refusal, which is counted. @param who names the host, such as its origin */
+  /** Reports a refusal to `onRefusal` and returns its fault. @param who name of the host, such as its origin */
   refuse(denied: DeniedClass, host: string, who: string): NetFault {
     this.rules.onRefusal?.(denied, host)
     return NetFault.of('outbound', who, denied)
@@ -104,14 +103,14 @@ function normalized(host: string): string {
   return host.toLowerCase().replace(/^\[([^\]]*)\]/, '$1')
 }
 
-/** Host and port as sockets need them, of an origin. */
+/** Host and port of an origin in the form of sockets: without brackets or a final dot. */
 function targetOf(origin: string): { host: string; port: number } {
   const { protocol, hostname, port } = new URL(origin)
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   return { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) }
 }
 
-/** A `connect` of undici that judges every address before it is connected to; names are resolved once. */
+/** A `connect` of undici that checks each address before it connects. It resolves a name only once. */
 export function guardedConnector(
   build: (how: buildConnector.BuildOptions) => buildConnector.connector,
   origin: string,
@@ -127,7 +126,7 @@ export function guardedConnector(
   }
 }
 
-/** Gives those addresses of a name that may be connected to. */
+/** A `lookup` that returns only the allowed addresses of a name. */
 export function guardedLookup(guard: Guard, origin: string): LookupFunction {
   const { host, port } = targetOf(origin)
   return (name, options, callback) => {
@@ -145,7 +144,7 @@ export function guardedLookup(guard: Guard, origin: string): LookupFunction {
 }
 
 /**
- * An address of a host, for what resolves names itself.
+ * The first allowed address of a host, for drivers that would resolve the name themselves.
  * @throws NetFault; the error of the resolver
  */
 export async function judgedAddress(guard: Guard, { host, port }: HostAndPort): Promise<HostAndPort> {
@@ -162,7 +161,7 @@ interface HostAndPort {
   port: number
 }
 
-/** Refuses a proxy, or a host behind one, that is written as an address. @throws NetFault */
+/** Checks a proxy, or a host behind a proxy, if its name is an address. @throws NetFault */
 export function judgeLiteral(guard: Guard, origin: string): void {
   const { host, port } = targetOf(origin)
   const denied = isIP(host) ? guard.judge(host, host, port) : undefined
@@ -170,7 +169,8 @@ export function judgeLiteral(guard: Guard, origin: string): void {
 }
 
 /**
- * Judges a host behind a proxy by the addresses that this machine finds. A name that only the proxy can resolve passes.
+ * Checks a host behind a proxy by the addresses that this machine resolves. A name that only the proxy can resolve is
+ * allowed.
  * @throws NetFault
  */
 export async function judgeBehindProxy(guard: Guard, origin: string): Promise<void> {

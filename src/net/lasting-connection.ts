@@ -3,19 +3,19 @@ import { retryPause } from './breaker.ts'
 
 /** Milliseconds between probes of a connection. */
 const PROBE = 30_000
-/** Milliseconds between attempts to connect at most. A connection that breaks sooner counts as a failed attempt. */
+/** Maximum milliseconds between attempts to connect. A connection that breaks sooner counts as a failed attempt. */
 const LONGEST_PAUSE = 15_000
 
 interface LastingOptions<Connection> {
-  /** Names it in reports of internal errors. */
+  /** Name in reports of internal errors. */
   name: string
   /**
-   * @param attempt counts the failures since the last connection that lasted
-   * @param signal aborts when the attempt or the connection is given up: then ends all that was made
-   * @param lose reports that the connection broke
+   * @param attempt number of failures since the last connection that lasted
+   * @param signal aborts when the attempt or the connection is abandoned: then close all resources
+   * @param lose reports a broken connection
    */
   connect(attempt: number, signal: AbortSignal, lose: (error: Error) => void): Promise<Connection>
-  /** Asks something harmless; a rejection means that the connection is lost. Absent: it is never asked. */
+  /** Tests the connection; a rejection means that it is lost. Absent: no tests. */
   probe?(connection: Connection): Promise<unknown>
   /** Must not throw. @param wasLost whether `onDown` was called before */
   onUp(wasLost: boolean): void
@@ -23,9 +23,9 @@ interface LastingOptions<Connection> {
   onDown(error: Error): void
 }
 
-/** A connection that is made again, after growing pauses, whenever it is lost. */
+/** A connection that reconnects after each loss, with growing pauses. */
 export interface LastingConnection<Connection> {
-  /** Undefined: it is lost, or not made yet. */
+  /** The connection; undefined while it is lost or not yet open. */
   current(): Connection | undefined
   close(): void
 }

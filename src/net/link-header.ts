@@ -1,6 +1,7 @@
 /**
- * The targets of the links of a `Link` header (RFC 8288, 3) that have a relation type, in their order. What follows a
- * part that is no link is not read. Links of another context (`anchor`) are left out.
+ * The targets of the links with a relation type in a `Link` header (RFC 8288, 3), in their order. Stops at the first
+ * part that is no link. Omits links of another context (`anchor`).
+ * @param relation in lower case
  */
 export function linkTargets(header: string, relation: string): string[] {
   const reader = new LinkReader(header)
@@ -19,13 +20,13 @@ interface Link {
   params: { rel?: string; anchor?: string }
 }
 
-/** Reads from the left to the right, each character once (RFC 8288, B.2). */
+/** Parses from left to right, in linear time (RFC 8288, B.2). */
 class LinkReader {
   private at = 0
 
   constructor(private readonly text: string) {}
 
-  /** Undefined: there is none any more. */
+  /** The next link; undefined at the end. */
   link(): Link | undefined {
     while (this.text[this.at] === ',' || this.isSpace()) this.at++
     if (this.text[this.at] !== '<') return undefined

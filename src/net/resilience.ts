@@ -5,10 +5,10 @@ import type { AnswerHeaders } from './types.ts'
 
 /** Maximum milliseconds between two requests of one call, unless the upstream asks for more. */
 const LONGEST_PAUSE = 5_000
-/** Milliseconds that a breaker stays open, at first and at most. */
+/** First and longest time in milliseconds that a breaker stays open. */
 const OPEN = { pause: 10_000, longest: 30_000 }
 
-/** No answer came, and another request may get one. */
+/** Faults without an answer that may pass. */
 const PASSING = new Set<NetFaultKind>([
   'name',
   'refused',
@@ -17,18 +17,18 @@ const PASSING = new Set<NetFaultKind>([
   'connect-timeout',
   'closed',
 ])
-/** Not a byte of the request was sent. */
+/** Faults before the first byte of the request was sent. */
 const UNSENT = new Set<NetFaultKind>(['name', 'refused', 'unreachable', 'connect-timeout'])
 /** Statuses with which an upstream, or a proxy before it, reports that it is temporarily unavailable. */
 const PASSING_STATUS = new Set([429, 502, 503, 504])
-/** Nothing that the upstream did. */
+/** Faults that the upstream did not cause. */
 const OWN = new Set<NetFaultKind>(['cancelled', 'outbound', 'no-room', 'request', 'ended', 'breaker'])
-/** An answer came, which cannot be used. */
+/** Faults of an answer that cannot be used. */
 const ANSWERED = new Set<NetFaultKind>(['headers', 'too-large', 'encoding'])
 
 /**
- * Result of a retry: `ok` and `failed`: it was sent; `budget` and `deadline`: it was not sent, because of too many
- * retries, or because the call would time out.
+ * Result of a retry: `ok` and `failed` if it was sent; `budget` if there were too many retries; `deadline` if the call
+ * would time out.
  */
 export type RetryOutcome = 'ok' | 'failed' | 'budget' | 'deadline'
 
@@ -36,25 +36,25 @@ export type RetryOutcome = 'ok' | 'failed' | 'budget' | 'deadline'
 export interface ResilienceOptions {
   /** Name of the server, for messages. */
   name: string
-  /** Failures in a row after which it opens. Absent: every request is sent. */
+  /** Failures in a row that open the breaker. Absent: no breaker. */
   breaker?: { failures: number } | undefined
   onRetry?: (outcome: RetryOutcome) => void
-  /** Called when an origin is no longer called, and when it is called again. */
+  /** Called when the breaker of an origin opens, and when it closes. */
   onBreaker?: (change: BreakerChange) => void
-  /** Milliseconds. */
+  /** Clock in milliseconds. Default: `performance.now`. */
   now?: () => number
-  /** Waits; ends early when the signal aborts. */
+  /** Waits, at most until the signal aborts. Default: `waitFor`. */
   wait?: (milliseconds: number, signal: CancelSignal | undefined) => Promise<void>
 }
 
 /** The requests of one call. */
 interface Attempts {
   origin: string
-  /** The first one too. */
+  /** Maximum attempts, including the first. */
   attempts: number
-  /** When the time of the call is over, of `performance.now()`. */
+  /** End of the call's time, on the clock `now`. */
   deadline: number
-  /** Repeats only requests that have not been sent in part. Default false. */
+  /** Whether to repeat a request only if none of its bytes was sent. Default false. */
   unsent?: boolean
   signal?: CancelSignal | undefined
 }
@@ -64,7 +64,7 @@ interface Answered {
   headers: AnswerHeaders
 }
 
-/** Circuit breakers of one upstream, one for each origin, and its budget of requests that are sent again. */
+/** Circuit breakers of one upstream, one for each origin, and its budget of retries. */
 export class Resilience {
   private readonly breaker: Breaker | undefined
   private readonly budget: RetryBudget
@@ -79,17 +79,17 @@ export class Resilience {
     this.breaker = breaker && new Breaker({ ...OPEN, ...breaker }, now, onBreaker)
   }
 
-  /** State of the worst origin; undefined: there is no breaker. */
+  /** State of the worst origin; undefined without a breaker. */
   state(): BreakerState | undefined {
     return this.breaker?.state()
   }
 
-  /** Why origins are not called now, each reason once. */
+  /** Reasons why origins are not called now, without duplicates. */
   faults(): string[] {
     return this.breaker?.faults() ?? []
   }
 
-  /** Counts a request without retries and breaker, and returns true; false: the caller must use `run`. */
+  /** Counts a request that needs neither retries nor a breaker; false if the caller must use `run`. */
   passes(attempts: number): boolean {
     if (attempts > 1 || this.breaker) return false
     this.budget.call()
@@ -97,8 +97,8 @@ export class Resilience {
   }
 
   /**
-   * Sends a request, and again as long as it fails and may be repeated.
-   * @param send rejects for nothing that the upstream does
+   * Sends a request, and repeats it while it fails and may be repeated.
+   * @param send resolves to a NetFault for faults of the upstream; rejects only for other errors
    */
   async run<A extends Answered>(
     send: () => Promise<A | NetFault>,
@@ -113,13 +113,13 @@ export class Resilience {
         permit?.released()
         throw error
       })
-      tell(permit, origin, result)
+      reportTo(permit, origin, result)
       last = result
       if (signal?.aborted) return result
       if (count > 1) this.options.onRetry?.(isGood(result) ? 'ok' : 'failed')
       if (count >= attempts || !isPassing(result, unsent)) return result
       const pause = Math.max(retryPause(count - 1, LONGEST_PAUSE), askedPause(result))
-      // Nothing is waited for that cannot be sent then.
+      // A retry after the deadline is not worth a wait.
       if (this.now() + pause >= deadline) return this.given('deadline', result)
       if (this.breaker?.refusal(origin) !== undefined) return result
       if (!this.budget.take()) return this.given('budget', result)
@@ -149,8 +149,8 @@ function isPassing(result: Answered | NetFault, unsent: boolean): boolean {
   return (unsent ? UNSENT : PASSING).has(result.kind) && !result.answered
 }
 
-/** Tells the breaker how an attempt went. */
-function tell(permit: Permit | undefined, origin: string, result: Answered | NetFault): void {
+/** Reports the result of an attempt to the breaker. */
+function reportTo(permit: Permit | undefined, origin: string, result: Answered | NetFault): void {
   if (!permit) return
   if (!(result instanceof NetFault)) {
     if (result.status >= 500) permit.failed(`${origin} answered ${result.status}`)
@@ -164,32 +164,32 @@ function askedPause(result: Answered | NetFault): number {
   return result instanceof NetFault ? 0 : askedPauseOf(result.headers)
 }
 
-/** Milliseconds that an answer asks to wait for (RFC 9110, 10.2.3); 0: it asks for nothing; Infinity: not known. */
+/** Milliseconds of `Retry-After` (RFC 9110, 10.2.3); 0 without the header, Infinity if it is invalid. */
 export function askedPauseOf({ 'retry-after': asked, date }: Answered['headers']): number {
   if (asked === undefined) return 0
   if (/^\d+$/.test(String(asked))) return Number(asked) * 1000
-  // By the clock of the upstream: ours may be another.
+  // The date is on the upstream's clock, which may differ from this one.
   const pause = Date.parse(String(asked)) - Date.parse(String(date))
   return Number.isNaN(pause) ? Number.POSITIVE_INFINITY : Math.max(0, pause)
 }
 
-/** Milliseconds of one part of the time that is looked back on. */
+/** Milliseconds of a slice of the sliding window. */
 const SLICE = 10_000
-/** Parts that are looked back on: a minute. */
+/** Slices of the window, which is a minute long. */
 const SLICES = 6
 /** Share of recent calls that may be retried, so that an outage does not multiply the upstream's load. */
 const SHARE = 0.2
-/** Repeated requests in that time, however few calls there are. */
+/** Retries that each window permits, however few calls it has. */
 const FLOOR = 10
 
 interface Slice {
-  /** The number of its time since the clock began. */
+  /** Number of the slice since the start of the clock. */
   at: number
   calls: number
   repeats: number
 }
 
-/** How many requests to one upstream may be repeated. */
+/** Limits the retries to one upstream to a share of its calls. */
 class RetryBudget {
   private readonly slices: Slice[] = Array.from({ length: SLICES }, () => ({ at: -1, calls: 0, repeats: 0 }))
 
@@ -200,7 +200,7 @@ class RetryBudget {
     this.current().calls++
   }
 
-  /** Takes a request that is to be repeated; false: it may not be. */
+  /** Counts a retry; false if the budget is used up. */
   take(): boolean {
     const current = this.current()
     const recent = this.slices.filter(({ at }) => at > current.at - SLICES)

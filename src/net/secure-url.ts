@@ -10,7 +10,7 @@ export function isHere({ hostname }: URL): boolean {
   return isLoopback(hostname.replace(/^\[|\]$/g, ''))
 }
 
-/** In any notation, and that of an IPv4 address (RFC 4291, 2.5.5.2). */
+/** Accepts every notation of the address, including a mapped IPv4 address (RFC 4291, 2.5.5.2). */
 function isLoopbackV6(address: string): boolean {
   const url = `http://[${address}]`
   if (address === '::1' || !URL.canParse(url)) return address === '::1'
@@ -18,8 +18,8 @@ function isLoopbackV6(address: string): boolean {
 }
 
 /**
- * The reason why a URL does not protect its traffic: `form`: it is not an HTTP URL without credentials and
- * fragment. `insecure`: it is neither https nor on this machine.
+ * Why a URL does not protect its traffic. `form`: it is not an HTTP URL, or has credentials or a fragment.
+ * `insecure`: it is neither https nor on this machine.
  */
 export function urlFault(text: string): 'form' | 'insecure' | undefined {
   if (!URL.canParse(text)) return 'form'

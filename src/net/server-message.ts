@@ -1,19 +1,19 @@
 import { withoutHidden } from '../text/index.ts'
 
 /**
- * The message for people in the body of a refusal: of a JSON-RPC error, an OAuth error, a problem (RFC 9457) or
- * another JSON object; the title of a page; or else the text itself, on one line.
- * @returns undefined if it has none
+ * The readable message in the body of a refusal, on one line of at most 500 characters: from a JSON-RPC error, an OAuth
+ * error, a problem (RFC 9457) or another JSON object; the title of a page; otherwise the text itself.
+ * @returns undefined without a message
  */
 export function serverMessage(body: string): string | undefined {
   const text = inJson(body) ?? (isPage(body) ? pageText(body) : body)
-  // Control characters could change what the terminal shows elsewhere.
+  // Control characters could change other parts of a terminal.
   const line = withoutHidden(text).replace(/\s+/g, ' ').trim().replace(/\.$/, '')
   if (line === '') return undefined
   return line.length > 500 ? `${line.slice(0, 500)}…` : line
 }
 
-/** The empty text for JSON without a message; undefined for what is no JSON object. */
+/** The message in a JSON object; the empty text if it has none, undefined if the text is no JSON object. */
 function inJson(body: string): string | undefined {
   try {
     const value = JSON.parse(body)

@@ -7,17 +7,17 @@ export interface TlsFiles {
   /** The certificate, followed by intermediate certificates. */
   cert: string
   key: string
-  /** Authorities whose certificates clients must have; absent: clients need none. */
+  /** Authorities that must have signed the clients' certificates; absent: clients need no certificate. */
   clientCa?: string
 }
 
 /** An error in a file, or in inline PEM text. */
 export interface TlsFault<Member extends string = keyof TlsFiles> {
   member: Member
-  /** A sentence without a full stop that names the file; never a part of a key. */
+  /** A sentence without a full stop that names the file. It holds no part of a key. */
   message: string
   hint: string
-  /** The certificate is outside its validity period: the gateway uses it, but peers refuse it. */
+  /** Whether the certificate is outside its validity period: the gateway uses it, but peers refuse it. */
   isOfTime?: boolean
 }
 
@@ -39,26 +39,26 @@ export function readTls(files: TlsFiles, now: number = Date.now()): ReadTls {
 
 /** TLS settings of an upstream: PEM text, or the absolute path of a PEM file. */
 interface ClientTlsSettings {
-  /** CA certificates for the server; absent: those that Node.js trusts. */
+  /** CA certificates for the server. Default: those of Node.js. */
   ca?: string
   cert?: string
   key?: string
-  /** Name that is asked for, and that the server's certificate must be for; absent: the host of the URL. */
+  /** Name sent to the server (SNI), which its certificate must hold. Default: the host of the URL. */
   serverName?: string
 }
 
 /** TLS options of connections to a server. */
 export interface ClientTls {
-  /** The same for the same identity and authorities, and tells nothing of them: connections are shared by it. */
+  /** Equal for the same identity and authorities, without revealing them. Connections with the same key are shared. */
   key: string
   context: SecureContext
   serverName?: string | undefined
   isIdentity: boolean
-  /** Settings for other origins after a redirect: no client certificate is sent there. */
+  /** Settings without the client certificate, for other origins after a redirect. */
   elsewhere?: ClientTls | undefined
 }
 
-/** Whether a value of `tls` is PEM text, rather than the path of a file. */
+/** Whether a value of `tls` is PEM text, not the path of a file. */
 export function isPem(text: string): boolean {
   return text.trimStart().startsWith('-----BEGIN ')
 }
@@ -107,14 +107,14 @@ function readPems(
   const memberOf = (pem: keyof Pems) => (pem === 'ca' ? caMember : pem)
   const report = (pem: keyof Pems, message: string, hint: string, isOfTime = false) =>
     void faults.push({ member: memberOf(pem), message, hint, ...(isOfTime && { isOfTime }) })
-  /** The file, else the member: PEM text is not shown. */
+  /** Name in messages: the path of the file, or the member for PEM text, which must not be shown. */
   const nameOf = (pem: keyof Pems) => (isPem(given[pem] ?? '') ? `\`${memberOf(pem)}\`` : given[pem])
 
   function read(pem: keyof Pems): string | undefined {
     const path = given[pem]
     if (path === undefined || isPem(path)) return path
     try {
-      // Bytes; a list of every authority of an operating system has a quarter of that.
+      // 1 MiB: the list of all authorities of an operating system has a quarter of that.
       if (statSync(path).size <= 1024 * 1024) return readFileSync(path, 'utf8')
       report(pem, `${path} has more than 1 MiB`, 'Name a PEM file')
     } catch (error) {

@@ -3,7 +3,7 @@ import type { CancelSignal } from './cancel.ts'
 import type { Guard } from './guard.ts'
 import type { ClientTls } from './tls-files.ts'
 
-/** Counts bytes that are held against a limit; of `access/memory`. */
+/** Counts held bytes against a limit. Implemented in `access/memory`. */
 export interface ByteReservation {
   /** Reserves more bytes; returns false, and reserves nothing, if they do not fit. */
   add(bytes: number): boolean
@@ -12,19 +12,19 @@ export interface ByteReservation {
   free(): void
 }
 
-/** A request as it goes over the wire. */
+/** A request in the form in which it is sent. */
 export interface HttpRequest {
   method: string
   /** Scheme, host and port. */
   origin: string
   /** Path and query, ASCII. */
   path: string
-  /** Names and values in turn, or by name. */
+  /** Names and values alternately, or values by name. */
   headers: string[] | Record<string, string>
   body?: string | Buffer
 }
 
-/** Names in lower case. */
+/** Values by name in lower case. */
 export type AnswerHeaders = Record<string, string | string[] | undefined>
 
 /** An answer that was read to its end. */
@@ -35,7 +35,7 @@ export interface HttpAnswer {
   body: Buffer
 }
 
-/** An answer: `whole` if it is short and ends at once, otherwise `body` as a stream. */
+/** An answer: `whole` for a short body that ends at once, otherwise the stream `body`. */
 export interface StreamedAnswer {
   status: number
   headers: AnswerHeaders
@@ -52,32 +52,32 @@ export interface ProxyAddress {
   password?: string | undefined
 }
 
-/** How the author of a configuration wants a server to be connected to. */
+/** Connection settings of a server in its configuration. */
 export interface Connection {
   proxy?: ProxyAddress | undefined
-  /** TLS settings for the server, also through a proxy. Absent: the authorities of Node.js, no client certificate. */
+  /** TLS settings for the server, even behind a proxy. Default: the authorities of Node.js, no client certificate. */
   tls?: ClientTls | undefined
 }
 
-/** How the connection of a request is made. */
+/** Connection settings of a request. */
 export interface ConnectOptions extends Connection {
   /** Milliseconds. Default: the client's. */
   connectTimeout?: number | undefined
-  /** Judges the addresses that are connected to. Absent: all are good. */
+  /** Checks the target addresses. Absent: every address is allowed. */
   guard?: Guard | undefined
 }
 
 export interface FetchOptions extends ConnectOptions {
   /** Milliseconds for the whole answer. */
   timeout: number
-  /** When that time began, of `performance.now()`. Default: now. */
+  /** Start of that time on the clock `performance.now()`. Default: now. */
   begin?: number
-  /** Bytes of the answer's body at most, decoded. */
+  /** Maximum decoded bytes of the answer's body. */
   maxSize: number
   /** Whether the request is never repeated, although its method is safe. Default false. */
   once?: boolean
   signal?: CancelSignal | undefined
-  /** Has the bytes of the answer; absent: they are not counted. */
+  /** Counts the bytes of the answer; absent: they are not counted. */
   reservation?: ByteReservation | undefined
 }
 
@@ -85,33 +85,33 @@ export interface OpenOptions extends ConnectOptions {
   /** Milliseconds of silence in a body that is no event stream. Default: the client's. */
   bodyTimeout?: number
   signal?: CancelSignal | undefined
-  /** Has the bytes of an answer in one piece; absent: one of the client's own, until the answer is there. */
+  /** Counts the bytes of an answer in one piece. Default: the client's reservation, freed once the answer is complete. */
   reservation?: ByteReservation | undefined
   /** Transforms the client's view of the answer. */
   filter?: AnswerFilter | undefined
 }
 
-/** Takes secrets out of an answer. */
+/** Removes secrets from an answer. */
 export interface AnswerFilter {
   headers(headers: AnswerHeaders): AnswerHeaders
-  /** @returns bytes to pass on; the rest is held until more bytes arrive, or `end` */
+  /** @returns bytes to pass on; holds the rest until more bytes arrive, or until `end` */
   push(chunk: Buffer): Buffer
   end(): Buffer
 }
 
 export interface HttpClientOptions {
-  /** Path of the Unix socket for every connection, whatever the origin. */
+  /** Path of a Unix socket, which every connection uses instead of its origin's address. */
   socketPath?: string
-  /** Milliseconds to open a connection, for requests that say nothing else. Default 10 s. */
+  /** Milliseconds to open a connection, unless the request sets its own. Default 10,000. */
   connectTimeout?: number
-  /** Milliseconds until an answer begins. Default 0: none. */
+  /** Milliseconds until an answer begins. Default 0: no limit. */
   headersTimeout?: number
   /** Milliseconds of silence in the body of a streamed answer that is no event stream. Default 0: no limit. */
   bodyTimeout?: number
-  /** Connections of one origin; further requests wait for one. Null: no limit. Default 1200. */
+  /** Maximum connections of one origin; further requests wait. Null: no limit. Default 1200. */
   maxSockets?: number | null
-  /** Maximum origins with open connections; beyond it the least recently used one is closed. Default 256. */
+  /** Maximum pools of connections; a further pool closes the least recently used one. Default 256. */
   maxOrigins?: number
-  /** Makes what holds an answer that comes in one piece. */
+  /** Creates the reservation of an answer in one piece. */
   reservation?: () => ByteReservation
 }
